@@ -34,7 +34,13 @@ export const LINEAGE_HOPS_MAX = 8
 export const EVENT_DATA_BYTES_MAX = 256 * 1024
 
 /** Type prefixes that only Ambit's own services may emit. */
-export const RESERVED_TYPE_PREFIXES = ['time.', 'calendar.', 'platform.', 'mcp.', 'webhook.'] as const
+export const RESERVED_TYPE_PREFIXES = [
+  'time.',
+  'calendar.',
+  'platform.',
+  'mcp.',
+  'webhook.',
+] as const
 
 /** Attributes that only credentials, topic names and lease handles may set. */
 export const RESERVED_ATTRIBUTES = ['tenant', 'onbehalfof', 'lineage'] as const

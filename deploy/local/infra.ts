@@ -44,15 +44,10 @@ export function startInfra(settings: InfraSettings): Promise<InfraEnv> {
   return withLock(`${settings.runDir}.lock`, async () => {
     if (!isAnyRunning(settings)) rmSync(settings.runDir, { recursive: true, force: true })
     mkdirSync(settings.runDir, { recursive: true })
-    const [kafka, redis, registry] = await Promise.all([
-      startKafka(settings),
-      startRedis(settings),
-      startRegistry(settings),
-    ])
     const env: InfraEnv = {
-      AMBIT_KAFKA_BROKERS: kafka,
-      AMBIT_REDIS_URL: redis,
-      AMBIT_SCHEMA_REGISTRY_URL: registry,
+      AMBIT_REDIS_URL: await startRedis(settings),
+      AMBIT_KAFKA_BROKERS: await startKafka(settings),
+      AMBIT_SCHEMA_REGISTRY_URL: await startRegistry(settings),
     }
     writeFileSync(settings.envFile, `${envLines(env).join('\n')}\n`)
     return env

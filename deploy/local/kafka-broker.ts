@@ -110,6 +110,9 @@ function serverProperties(dir: string, port: number, controllerPort: number): st
     'share.coordinator.state.topic.num.partitions=1',
     'group.initial.rebalance.delay.ms=0',
     'group.min.session.timeout.ms=1000',
+    // A killed broker may register again only when its old session has ended.
+    'broker.session.timeout.ms=6000',
+    'broker.heartbeat.interval.ms=1000',
     'log.cleaner.backoff.ms=1000',
   ].join('\n')}\n`
 }

@@ -79,14 +79,19 @@ export function readInfraEnv(settings: InfraSettings = infraSettings()): InfraEn
   }
 }
 
-/** Whether all three answer their own protocol now. */
-export async function infraAnswers(env: InfraEnv): Promise<boolean> {
+async function infraAnswers(env: InfraEnv): Promise<boolean> {
   const answers = await Promise.all([
     kafkaAnswers(env.AMBIT_KAFKA_BROKERS),
     redisAnswers(Number(new URL(env.AMBIT_REDIS_URL).port)),
     registryAnswers(env.AMBIT_SCHEMA_REGISTRY_URL),
   ])
   return answers.every(Boolean)
+}
+
+/** The addresses that `infra:up` wrote down, if all three services answer there now. */
+export async function answeringInfra(): Promise<InfraEnv | undefined> {
+  const env = readInfraEnv()
+  return env && (await infraAnswers(env)) ? env : undefined
 }
 
 /** `KEY=value`, one a line, ready for a shell or an env file. */

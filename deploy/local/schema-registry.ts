@@ -68,9 +68,13 @@ function folderOf(settings: InfraSettings): string {
   return join(settings.runDir, 'registry')
 }
 
-/** The folder as temporary directory keeps unpacked files out of the system's own. */
+/**
+ * The management interface would otherwise listen on every address at a fixed port. The folder as
+ * temporary directory keeps unpacked files out of the system's own.
+ */
 function javaOptions(dir: string, port: number): string[] {
   const light = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
   const http = ['-Dquarkus.http.host=127.0.0.1', `-Dquarkus.http.port=${port}`]
-  return [...light, ...http, `-Djava.io.tmpdir=${dir}`, '-Dquarkus.log.level=WARN']
+  const management = ['-Dquarkus.management.host=127.0.0.1', '-Dquarkus.management.port=0']
+  return [...light, ...http, ...management, `-Djava.io.tmpdir=${dir}`, '-Dquarkus.log.level=WARN']
 }

@@ -1,0 +1,2 @@
+-- KEYS: outbox. Answers [id, body, …] in no order.
+return redis.call('HGETALL', KEYS[1])

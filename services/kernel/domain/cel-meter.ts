@@ -159,9 +159,19 @@ function lengthOf(value: CelValue | undefined): number {
 const bySearch: Price = (target, [needle]) =>
   (lengthOf(target) >> 6) + ((lengthOf(target) * lengthOf(needle)) >> 8)
 
-/** The automaton is linear in text times pattern; compiling it is the larger part when short. */
-const byPattern: Price = (target, [pattern]) =>
-  1_000 + (lengthOf(pattern) * (lengthOf(target) + 200)) / 4
+/**
+ * The automaton takes time in proportion to text times states, and building it takes the larger
+ * part when the text is short. Counted repetition copies states, so the counts multiply.
+ */
+const byPattern: Price = (target, [pattern]) => {
+  if (typeof pattern !== 'string') return 0
+  const counts = pattern.matchAll(/\{(\d{1,4})(?:,(\d{0,4}))?\}/g)
+  const states = counts.reduce(
+    (product, [, low, high]) => product * Math.max(Number(low), Number(high ?? 0)),
+    pattern.length,
+  )
+  return 1_000 + 7 * states + (states * lengthOf(target)) / 64
+}
 
 const byNumberText: Price = (_target, [text]) => {
   if (lengthOf(text) > PARSED_LENGTH_MAX) {

@@ -139,6 +139,7 @@ const EXPENSIVE: [string, unknown][] = [
   ['data.list.exists(x, data.list.exists(y, y.missing == x))', { list: items }],
   ['data.list.all(x, int(data.a) == 1)', { list: items, a: '9'.repeat(120_000) }],
   ['data.list.all(x, data.a.matches("((a?){20}){20}b"))', { list: items, a: long }],
+  ['data.list.all(x, "aaa".matches("((a?){30}){30}"))', { list: items }],
   [
     'data.list.all(x, timestamp("2026-01-01T00:00:00Z").getHours("Europe/Madrid") >= 0)',
     { list: items },

@@ -11,6 +11,8 @@
  * - L3 a handler that rejects gets the same batch again after a pause.
  * - L4 a batch of a partition that was taken away answers `isOwned() === false` and its
  *   commit is refused.
+ * - L6 partition p of all topics of a group belongs to one member, so that steps which read
+ *   co-partitioned topics own both sides.
  * - L5 `follow` delivers every record that compaction left, from the chosen start, in order, and
  *   goes on; `barrier` resolves once all that had been appended before the call was delivered.
  */

@@ -1,0 +1,74 @@
+/** Who a credential stands for; tenant and principal never come from a body. */
+import { z } from 'zod'
+
+export const ROLES = [
+  'admin',
+  'viewer',
+  'owner',
+  'approver',
+  'operator',
+  'producer',
+  'executor',
+  'platform',
+] as const
+export type Role = (typeof ROLES)[number]
+
+/** `POST /v1/keys`. */
+export const keySchema = z.strictObject({
+  principal: z.strictObject({
+    kind: z.enum(['person', 'agent', 'platform']),
+    id: z.string().min(1).max(128),
+  }),
+  roles: z.array(z.enum(ROLES)).max(ROLES.length).default([]),
+})
+
+/** An authenticated caller. */
+export interface Principal {
+  tenant: string
+  kind: 'person' | 'agent' | 'platform' | 'system'
+  id: string
+  roles: Role[]
+}
+
+/** A stored API key: only the hash of its secret. */
+export interface StoredKey {
+  id: string
+  tenant: string
+  version: number
+  principal: { kind: 'person' | 'agent' | 'platform'; id: string }
+  roles: Role[]
+  /** SHA-256 of the secret, hex. */
+  secretHash: string
+  createdAt: string
+}
+
+/** What each kind of call needs; `admin` holds everything. */
+export type Permission =
+  | 'events:publish'
+  | 'subscriptions:write'
+  | 'read'
+  | 'policy:write'
+  | 'mailbox:work'
+  | 'approve'
+
+const GRANTED: Record<Permission, Role[]> = {
+  'events:publish': ['producer', 'platform', 'executor', 'owner', 'operator'],
+  'subscriptions:write': ['owner', 'operator'],
+  read: ['viewer', 'owner', 'approver', 'operator', 'executor', 'platform'],
+  'policy:write': ['operator'],
+  'mailbox:work': ['executor', 'operator'],
+  approve: ['approver', 'operator'],
+}
+
+/**
+ * Does the caller hold the permission? Agents may always publish and work their own mailbox, the
+ * platform may publish; everything else comes from roles.
+ */
+export function isPermitted(principal: Principal, permission: Permission): boolean {
+  if (principal.kind === 'system' || principal.roles.includes('admin')) return true
+  if (principal.kind === 'agent' && ['events:publish', 'mailbox:work'].includes(permission)) {
+    return true
+  }
+  if (principal.kind === 'platform' && permission === 'events:publish') return true
+  return principal.roles.some(role => GRANTED[permission].includes(role))
+}

@@ -1,0 +1,123 @@
+/**
+ * The contract: who is woken, by what, for whom, why, until when and how often. One schema for
+ * what people write, one type for what the registry stores.
+ */
+import { z } from 'zod'
+import { filtersSchema } from './filter/filter-schema.ts'
+import { type Limits, limitsSchema } from './limits.ts'
+import type { Principal } from './principal.ts'
+
+/** Names that may stand in a path: no slash, no control characters. */
+export const nameSchema = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]*$/, 'letters, digits and . _ : @ - after a letter or digit')
+
+const glob = z.string().min(1).max(512)
+
+/** A trigger on events: exact names or globs with `*`; an omitted list matches all. */
+export const onSchema = z.strictObject({
+  types: z.array(glob).min(1).max(64).optional(),
+  sources: z.array(glob).min(1).max(64).optional(),
+})
+
+/** A semantic condition; it waits as `held` where no judge runs. */
+export const conditionSchema = z.strictObject({
+  criterion: z.string().min(1).max(2000),
+  minConfidence: z.number().min(0).max(1).default(0.7),
+  askConfidence: z.number().min(0).max(1).optional(),
+  scope: z.enum(['each', 'set']).default('each'),
+})
+
+/** What `POST /v1/subscriptions` takes. */
+export const subscriptionSchema = z.strictObject({
+  name: z.string().min(1).max(128),
+  agent: nameSchema,
+  owner: nameSchema.optional(),
+  onBehalfOf: z.string().min(1).max(256).nullable().optional(),
+  instruction: z.string().min(1).max(8000),
+  session: z.string().min(1).max(256).nullable().optional(),
+  workspace: z.string().min(1).max(256).nullable().optional(),
+  managedBy: z.string().min(1).max(128).nullable().optional(),
+  on: onSchema,
+  filters: filtersSchema.optional(),
+  condition: conditionSchema.nullable().optional(),
+  limits: limitsSchema.optional(),
+})
+
+export type SubscriptionInput = z.infer<typeof subscriptionSchema>
+export type Condition = z.infer<typeof conditionSchema>
+
+export const APPROVALS = ['not-required', 'pending', 'approved', 'rejected'] as const
+export const OPERATIONS = [
+  'active',
+  'paused',
+  'suspended',
+  'expired',
+  'exhausted',
+  'deleted',
+] as const
+export type Approval = (typeof APPROVALS)[number]
+export type Operation = (typeof OPERATIONS)[number]
+
+/** Lifecycle: approval and operation are independent parts. */
+export interface SubscriptionState {
+  approval: Approval
+  operation: Operation
+  reason: string
+  by: string
+  /** RFC 3339 instant of the last change. */
+  at: string
+  /** When a pause or a suspension ends by itself. */
+  until?: string
+}
+
+/** Who asked for the subscription. An agent's origin comes from its lease handle. */
+export interface Origin {
+  kind: 'person' | 'agent'
+  id: string
+  onBehalfOf?: string
+  messageId?: string
+}
+
+/** End offsets of the ingress topics when the subscription started: topic → offset by partition. */
+export type StartsAt = Record<string, number[]>
+
+/** The stored form. */
+export interface Subscription {
+  id: string
+  tenant: string
+  version: number
+  name: string
+  agent: string
+  owner: string
+  onBehalfOf: string | null
+  instruction: string
+  session: string | null
+  workspace: string | null
+  managedBy: string | null
+  on: z.infer<typeof onSchema>
+  filters: z.infer<typeof filtersSchema>
+  condition: Condition | null
+  limits: Limits
+  origin: Origin
+  state: SubscriptionState
+  startsAt: StartsAt
+  createdAt: string
+  updatedAt: string
+}
+
+/** May candidates of this subscription be delivered at all, lifecycle alone considered? */
+export function isLive(state: SubscriptionState): boolean {
+  const approved = state.approval === 'not-required' || state.approval === 'approved'
+  return approved && state.operation === 'active'
+}
+
+/** The name of a principal in `by` and `owner` fields: `user:ana`, `agent:triage`. */
+export function principalName(principal: Pick<Principal, 'kind' | 'id'>): string {
+  if (principal.kind === 'person') {
+    return principal.id.startsWith('user:') ? principal.id : `user:${principal.id}`
+  }
+  return `${principal.kind}:${principal.id}`
+}

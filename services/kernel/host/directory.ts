@@ -1,0 +1,58 @@
+/** Typed reading of the live tables: what a decision is given about its surroundings. */
+import type { Agent } from '#kernel/domain/agent.ts'
+import { tenantKey } from '#kernel/domain/ids.ts'
+import { defaultPolicy, type Policy } from '#kernel/domain/policy.ts'
+import type { StoredKey } from '#kernel/domain/principal.ts'
+import type { Subscription } from '#kernel/domain/subscription.ts'
+import type { LiveTables } from './live-tables.ts'
+
+/** Objects that the registry writes, and the table each lives in. */
+export const TABLE_OF = {
+  subscription: 'subscriptions',
+  policy: 'policies',
+  agent: 'policies',
+  key: 'policies',
+  tenant: 'policies',
+  source: 'sources',
+} as const
+export type ObjectKind = keyof typeof TABLE_OF
+
+/** Key of an object in its table and in `registry.changes`. */
+export function objectKey(tenant: string, kind: ObjectKind, id: string): string {
+  return tenantKey(tenant, kind, id)
+}
+
+/** The one policy document of a tenant has this id. */
+export const POLICY_ID = 'policy'
+
+export interface Directory {
+  /** Deleted subscriptions too, while their document is kept. */
+  subscription(tenant: string, id: string): Subscription | undefined
+  /** The permissive default, version 0, where none was written. */
+  policy(tenant: string): Policy
+  /** `stopped` is set while a person has stopped the whole tenant. */
+  tenant(tenant: string): { stopped?: { reason: string; by: string; at: string } } | undefined
+  agent(tenant: string, id: string): Agent | undefined
+  key(tenant: string, id: string): StoredKey | undefined
+  source<T>(tenant: string, name: string): T | undefined
+  /** Every tenant that has any document. */
+  tenants(): string[]
+}
+
+export function createDirectory(tables: LiveTables): Directory {
+  const tenants = new Set<string>()
+  tables.onChange(({ document }) => tenants.add(document.tenant))
+  const find = <T>(tenant: string, kind: ObjectKind, id: string, withDeleted = false) => {
+    const held = tables.get(TABLE_OF[kind], objectKey(tenant, kind, id))
+    return held && (withDeleted || !held.deleted) ? (held.doc as T) : undefined
+  }
+  return {
+    subscription: (tenant, id) => find<Subscription>(tenant, 'subscription', id, true),
+    policy: tenant => find<Policy>(tenant, 'policy', POLICY_ID) ?? defaultPolicy(tenant),
+    tenant: tenant => find(tenant, 'tenant', 'tenant'),
+    agent: (tenant, id) => find<Agent>(tenant, 'agent', id),
+    key: (tenant, id) => find<StoredKey>(tenant, 'key', id),
+    source: (tenant, name) => find(tenant, 'source', name),
+    tenants: () => [...tenants],
+  }
+}

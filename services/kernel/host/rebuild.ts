@@ -1,0 +1,140 @@
+/** Gives a lost store its documents back from the log (page "What may be lost"; I5). */
+
+import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
+import type { LogRecord } from '#kernel/ports/event-log.ts'
+import type { Fence } from '#kernel/ports/state-store.ts'
+import { UNBUILT } from './partition-owner.ts'
+import { FENCE_HEADER, type Restored, type Step } from './step.ts'
+import type { StepWorld } from './step-runner.ts'
+
+/** Documents written by one commit of a rebuild. */
+const CHUNK = 200
+/** How far back the journal is compared with the store when a partition changes hands. */
+const TAIL_MS = 120_000
+
+/**
+ * Reads the newest journal records of partitions and answers the tenants whose store holds less
+ * than the journal: their store lost commits while the owner changed.
+ */
+export async function readJournalTail<T>(
+  step: Step<T>,
+  world: StepWorld,
+  partitions: number[],
+): Promise<Map<number, string[]>> {
+  const suspects = new Map<number, string[]>()
+  if (!step.journal || world.store.atomicWithLog) return suspects
+  const newest = new Map<
+    string,
+    { partition: number; tenant: string; signs: Map<string, number> }
+  >()
+  const following = await world.log.follow({
+    topics: [step.journal],
+    partitions,
+    from: { sinceMs: world.clock.now() - TAIL_MS },
+    onRecords: records => {
+      for (const record of records) noteSignature(newest, record)
+    },
+  })
+  await following.barrier()
+  await following.stop()
+  for (const { partition, tenant, signs } of newest.values()) {
+    const key = `fence/${step.name}/${partition}`
+    const blank: Fence = { key, incarnation: UNBUILT, epoch: 0, seq: 0 }
+    const { stored } = await world.store.takeFence(tenant, blank)
+    const seen = signs.get(stored?.incarnation ?? '')
+    if (seen !== undefined && seen > (stored?.seq ?? 0)) {
+      suspects.set(partition, [...(suspects.get(partition) ?? []), tenant])
+    }
+  }
+  return suspects
+}
+
+function noteSignature(
+  newest: Map<string, { partition: number; tenant: string; signs: Map<string, number> }>,
+  record: LogRecord,
+): void {
+  const { partition, headers } = record
+  if (!headers.ce_tenant || !headers[FENCE_HEADER]) return
+  const tenant = Buffer.from(headers.ce_tenant).toString()
+  const [incarnation = '', , seq] = Buffer.from(headers[FENCE_HEADER]).toString().split(' ')
+  const id = `${partition}\n${tenant}`
+  const entry = newest.get(id) ?? { partition, tenant, signs: new Map() }
+  entry.signs.set(incarnation, Math.max(entry.signs.get(incarnation) ?? 0, Number(seq)))
+  newest.set(id, entry)
+}
+
+/** Reads the step's sources for one partition and writes what they hold for one tenant. */
+export async function rebuildTenant<T>(
+  step: Step<T>,
+  world: StepWorld,
+  target: { partition: number; tenant: string; fence: Fence },
+): Promise<void> {
+  if (!step.rebuild) return
+  const { partition, tenant } = target
+  const restored: Restored = {
+    documents: new Map(),
+    counters: new Map(),
+    due: new Map(),
+    outputs: [],
+  }
+  const other: Restored = { documents: new Map(), counters: new Map(), due: new Map(), outputs: [] }
+  for (const { topic, ageMs } of step.rebuild.sources) {
+    const now = world.clock.now()
+    const following = await world.log.follow({
+      topics: [topic],
+      partitions: [partition],
+      from: ageMs === undefined ? 'beginning' : { sinceMs: now - ageMs },
+      onRecords: records => {
+        for (const record of records) {
+          step.rebuild?.fold(of => (of === tenant ? restored : other), record, now)
+        }
+      },
+    })
+    await following.barrier()
+    await following.stop()
+  }
+  world.logger.info(
+    { tenant, step: step.name, partition, documents: restored.documents.size },
+    'state rebuilt from the log',
+  )
+  await writeBack(step, world, target, restored)
+}
+
+async function writeBack<T>(
+  step: Step<T>,
+  world: StepWorld,
+  target: { partition: number; tenant: string; fence: Fence },
+  restored: Restored,
+): Promise<void> {
+  const { tenant } = target
+  const field = `${step.name}/${target.partition}`
+  const queue = `due/${field}`
+  let { fence } = target
+  const puts = [...restored.documents].map(([key, { version, value, ttlMs }]) => ({
+    key,
+    version,
+    ttlMs,
+    body: value === undefined ? null : stringifyLossless(value),
+  }))
+  const due = [...restored.due.values()].map(d => ({
+    ...d,
+    queue: d.queue === 'own' ? queue : d.queue,
+  }))
+  const add = [...restored.counters].map(([counter, { amount, ttlMs }]) => ({
+    counter,
+    field,
+    amount,
+    ttlMs,
+    set: true,
+  }))
+  for (let at = 0; at < Math.max(puts.length, due.length, add.length, 1); at += CHUNK) {
+    const slice = <V>(list: V[]) => list.slice(at, at + CHUNK)
+    const commit = { tenant, fence, put: slice(puts), due: slice(due), add: slice(add) }
+    const result = await world.store.commit(commit)
+    if (result.kind !== 'ok') throw new Error(`rebuild of ${field} was overtaken: ${result.kind}`)
+    fence = { ...fence, seq: fence.seq + 1 }
+  }
+  if (restored.outputs.length > 0) {
+    await world.log.append(restored.outputs.map(output => world.writer.encode(output)))
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Runs a step without state of its own: what it writes is a function of the record and of the
+ * tables, with deterministic ids, so doing it twice is harmless.
+ */
+import type { Output } from '#kernel/domain/unit-of-work.ts'
+import type { ConsumeOptions, LogRecord } from '#kernel/ports/event-log.ts'
+import { deadLetterOutput } from './dead-letter.ts'
+import type { RunningStep, StepWorld } from './step-runner.ts'
+
+export interface StatelessStep {
+  name: string
+  topics: string[]
+  withExtIngress?: boolean
+  /** Outputs of one record; throwing makes the record poison. */
+  map(record: LogRecord): Output[]
+}
+
+/** Starts consuming; resolves once subscribed. */
+export async function runStatelessStep(
+  step: StatelessStep,
+  world: Pick<StepWorld, 'log' | 'clock' | 'writer' | 'gate' | 'batchMax' | 'logger'>,
+): Promise<RunningStep> {
+  const handle: ConsumeOptions['handle'] = async batch => {
+    await world.gate()
+    const outputs = batch.records.flatMap(record => mapOrBury(step, record, world))
+    if (!batch.isOwned()) return
+    if (outputs.length > 0) await world.log.append(outputs.map(o => world.writer.encode(o)))
+    if (batch.isOwned()) await batch.commit((batch.records.at(-1)?.offset ?? -1) + 1)
+  }
+  const { name, topics, withExtIngress } = step
+  const { log, batchMax } = world
+  return log.consume({ group: name, topics, withExtIngress, batchMax, handle })
+}
+
+function mapOrBury(
+  step: StatelessStep,
+  record: LogRecord,
+  world: Pick<StepWorld, 'clock' | 'logger'>,
+): Output[] {
+  try {
+    return step.map(record)
+  } catch (error) {
+    const { topic, partition, offset } = record
+    world.logger.warn({ topic, partition, offset, err: error }, 'record refused')
+    return [deadLetterOutput({ record, error }, world.clock)]
+  }
+}

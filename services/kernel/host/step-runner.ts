@@ -1,0 +1,226 @@
+/**
+ * Runs a stateful step on any log and store: reads batches, holds one `PartitionOwner` per
+ * partition, and commits offsets last (I4). The same code serves Kafka and Redis, SQLite, and the
+ * simulated world.
+ */
+import { AmbitError } from '#kernel/errors.ts'
+import type { Clock } from '#kernel/ports/clock.ts'
+import type { EventLog, LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
+import type { Ids } from '#kernel/ports/ids.ts'
+import type { StateStore } from '#kernel/ports/state-store.ts'
+import { deadLetterOutput } from './dead-letter.ts'
+import type { Logger } from './logger.ts'
+import { createPartitionOwner, NotOwner, type PartitionOwner } from './partition-owner.ts'
+import { readJournalTail, rebuildTenant } from './rebuild.ts'
+import type { RecordWriter } from './record-writer.ts'
+import { FENCE_HEADER, type Step, type StepItem } from './step.ts'
+
+export interface StepWorld {
+  log: EventLog
+  store: StateStore
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  writer: RecordWriter
+  /** Read barrier and policy freshness; awaited once per batch. */
+  gate(): Promise<void>
+  /** Tenants whose outboxes and due entries a new owner must take over at once. */
+  knownTenants(): string[]
+  batchMax?: number
+}
+
+export interface RunningStep {
+  stop(): Promise<void>
+}
+
+/** Ms between two looks at due queues. */
+const DUE_EVERY_MS = 50
+/** Ms between two comparisons of fences with the store. */
+const CHECK_EVERY_MS = 1000
+
+interface Self<T> {
+  step: Step<T>
+  world: StepWorld
+  owners: Map<number, PartitionOwner>
+  isStopped: boolean
+}
+
+/** Starts consuming; resolves once subscribed. */
+export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<RunningStep> {
+  const self: Self<T> = { step, world, owners: new Map(), isStopped: false }
+  const consumption = await world.log.consume({
+    group: step.name,
+    topics: step.topics,
+    batchMax: world.batchMax,
+    onAssigned: partitions => assign(self, partitions),
+    handle: batch => handle(self, batch),
+  })
+  const ticking = tick(self)
+  const watching = await watchJournal(self)
+  return {
+    async stop() {
+      self.isStopped = true
+      await consumption.stop()
+      await watching?.stop()
+      await ticking
+    },
+  }
+}
+
+function ownerOf<T>(self: Self<T>, partition: number): PartitionOwner {
+  const known = self.owners.get(partition)
+  if (known) return known
+  const { step, world } = self
+  const owner = createPartitionOwner(step, partition, {
+    ...world,
+    rebuild: (p, tenant, fence) => rebuildTenant(step, world, { partition: p, tenant, fence }),
+  })
+  self.owners.set(partition, owner)
+  return owner
+}
+
+/** Drops what was taken away; takes over fences, outboxes and due entries of what is new. */
+async function assign<T>(self: Self<T>, partitions: TopicPartition[]): Promise<void> {
+  const now = new Set(partitions.map(({ partition }) => partition))
+  for (const partition of self.owners.keys()) {
+    if (!now.has(partition)) self.owners.delete(partition)
+  }
+  const fresh = [...now].filter(partition => !self.owners.has(partition))
+  if (fresh.length === 0) return
+  const suspects = await readJournalTail(self.step, self.world, fresh)
+  for (const partition of fresh) {
+    const owner = ownerOf(self, partition)
+    for (const tenant of suspects.get(partition) ?? []) owner.markLost(tenant)
+    for (const tenant of self.world.knownTenants()) {
+      await owner.acquire(tenant).catch(error => logFailure(self, error, 'acquire'))
+    }
+  }
+}
+
+function logFailure<T>(self: Self<T>, error: unknown, what: string): void {
+  if (error instanceof NotOwner) return
+  self.world.logger.warn({ step: self.step.name, err: error }, `${what} failed; will be retried`)
+}
+
+async function handle<T>(self: Self<T>, batch: RecordBatch): Promise<void> {
+  const { step, world } = self
+  const next = (batch.records.at(-1)?.offset ?? -1) + 1
+  try {
+    await world.gate()
+    const { items, poison } = readAll(step, batch.records)
+    if (poison.length > 0) {
+      await world.log.append(poison.map(p => world.writer.encode(deadLetterOutput(p, world.clock))))
+    }
+    await step.prepare?.(items)
+    for (const [tenant, group] of groupByTenant(items)) {
+      await ownerOf(self, batch.partition).run({
+        tenant,
+        hints: mergeHints(step, group, world.clock.now()),
+        decide: unit => {
+          for (const item of group) step.decide(unit, item)
+        },
+        isOwned: () => batch.isOwned() && !self.isStopped,
+      })
+      await batch.heartbeat()
+    }
+    if (batch.isOwned()) await batch.commit(next)
+  } catch (error) {
+    if (!(error instanceof NotOwner)) throw error
+    self.owners.delete(batch.partition)
+    if (batch.isOwned()) {
+      // The fence was taken while the log still calls us owner: come back as a new owner.
+      throw new AmbitError('conflict', `The fence of ${step.name}/${batch.partition} moved.`)
+    }
+  }
+}
+
+export interface Poison {
+  record: LogRecord
+  error: unknown
+}
+
+function readAll<T>(step: Step<T>, records: LogRecord[]) {
+  const items: StepItem<T>[] = []
+  const poison: Poison[] = []
+  for (const record of records) {
+    try {
+      const read = step.read(record)
+      if (read) items.push({ ...read, record })
+    } catch (error) {
+      poison.push({ record, error })
+    }
+  }
+  return { items, poison }
+}
+
+function groupByTenant<T>(items: StepItem<T>[]): Map<string, StepItem<T>[]> {
+  return Map.groupBy(items, item => item.tenant)
+}
+
+function mergeHints<T>(step: Step<T>, items: StepItem<T>[], now: number) {
+  const documents = new Set<string>()
+  const counters = new Set<string>()
+  for (const item of items) {
+    const hints = step.hints(item, now)
+    for (const key of hints.documents) documents.add(key)
+    for (const name of hints.counters) counters.add(name)
+  }
+  return { documents: [...documents], counters: [...counters] }
+}
+
+async function tick<T>(self: Self<T>): Promise<void> {
+  const { clock } = self.world
+  let sinceCheck = 0
+  while (!self.isStopped) {
+    await clock.sleep(DUE_EVERY_MS)
+    sinceCheck += DUE_EVERY_MS
+    const isCheck = sinceCheck >= CHECK_EVERY_MS
+    if (isCheck) sinceCheck = 0
+    for (const owner of [...self.owners.values()]) {
+      if (self.isStopped) return
+      try {
+        if (isCheck) await owner.check()
+        if (self.step.decideDue) {
+          await owner.runDue()
+        }
+      } catch (error) {
+        if (error instanceof NotOwner) self.owners.delete(owner.partition)
+        else logFailure(self, error, 'due work')
+      }
+    }
+  }
+}
+
+/** Re-emits the newest state when a former owner's record arrives late (F28). */
+async function watchJournal<T>(self: Self<T>) {
+  const { step, world } = self
+  const { journal, reassert } = step
+  if (!journal || !reassert || world.store.atomicWithLog) return undefined
+  return world.log.follow({
+    topics: [journal],
+    from: 'end',
+    onRecords: async records => {
+      for (const record of records) await reassertIfLate(self, record)
+    },
+  })
+}
+
+async function reassertIfLate<T>(self: Self<T>, record: LogRecord): Promise<void> {
+  const owner = self.owners.get(record.partition)
+  const tenant = record.headers.ce_tenant
+  const fence = record.headers[FENCE_HEADER]
+  if (!owner || !tenant || !fence || !record.key) return
+  const name = Buffer.from(tenant).toString()
+  const epoch = Number(Buffer.from(fence).toString().split(' ')[1])
+  if (!(epoch < owner.epochOf(name))) return
+  const key = Buffer.from(record.key).toString()
+  const { step } = self
+  await owner
+    .run({
+      tenant: name,
+      hints: step.reassertHints?.(name, key) ?? { documents: [], counters: [] },
+      decide: unit => step.reassert?.(unit, key),
+      isOwned: () => self.owners.get(record.partition) === owner,
+    })
+    .catch(error => logFailure(self, error, 'reassert'))
+}

@@ -1,0 +1,87 @@
+/**
+ * One decision made durable: load, decide, commit, and again while somebody else was faster.
+ * The decider is run anew on every try, so it must be pure.
+ */
+
+import type { UnitChanges } from '#kernel/domain/unit-of-work.ts'
+import { createUnitOfWork, NotLoaded, type UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { AmbitError } from '#kernel/errors.ts'
+import type { Commit, CommitResult, StateStore } from '#kernel/ports/state-store.ts'
+
+/** Tries before a contended decision is given back as `store-unavailable`. */
+const TRIES_MAX = 50
+
+export interface Hints {
+  documents: string[]
+  counters: string[]
+}
+
+export interface TransactionRequest<T> {
+  store: StateStore
+  tenant: string
+  /** What the decider will probably read; anything missing is loaded on demand. */
+  hints: Hints
+  decide(unit: UnitOfWork): T
+  /** Completes the commit: fence, outbox, field of counters. */
+  shape(
+    changes: UnitChanges,
+  ): Pick<Commit, 'fence' | 'outbox' | 'clear' | 'append' | 'offset' | 'due'>
+  /** The writer's field in shared counters. */
+  field: string
+  /** Called before every try; throwing gives up, for example when ownership was lost. */
+  beforeTry?(): void
+}
+
+export type TransactionResult<T> =
+  | { kind: 'ok'; value: T; changes: UnitChanges; now: number }
+  | { kind: 'lost'; found: Extract<CommitResult, { kind: 'lost' }>['found'] }
+
+/**
+ * Runs until committed or lost. Rejects with `store-unavailable` when the store is away or the
+ * contention does not end.
+ */
+export async function runTransaction<T>(
+  request: TransactionRequest<T>,
+): Promise<TransactionResult<T>> {
+  const documents = new Set(request.hints.documents)
+  const counters = new Set(request.hints.counters)
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    request.beforeTry?.()
+    const made = await decideOnce(request, documents, counters)
+    if (made.kind === 'incomplete') continue
+    const { value, changes } = made
+    const result = await request.store.commit(commitOf(request, changes))
+    if (result.kind === 'ok') return { kind: 'ok', value, changes, now: result.now }
+    if (result.kind === 'lost') return { kind: 'lost', found: result.found }
+    if (result.kind === 'limit') counters.add(result.counter)
+  }
+  throw new AmbitError('store-unavailable', 'The decision met too many concurrent writers; retry.')
+}
+
+async function decideOnce<T>(
+  request: TransactionRequest<T>,
+  documents: Set<string>,
+  counters: Set<string>,
+): Promise<{ kind: 'incomplete' } | { kind: 'made'; value: T; changes: UnitChanges }> {
+  const loaded = await request.store.load({
+    tenant: request.tenant,
+    documents: [...documents],
+    counters: [...counters],
+  })
+  const { unit, changes } = createUnitOfWork(request.tenant, { documents, counters }, loaded)
+  try {
+    const value = request.decide(unit)
+    return { kind: 'made', value, changes: changes() }
+  } catch (error) {
+    if (!(error instanceof NotLoaded)) throw error
+    for (const key of error.documents) documents.add(key)
+    for (const name of error.counters) counters.add(name)
+    return { kind: 'incomplete' }
+  }
+}
+
+function commitOf<T>(request: TransactionRequest<T>, changes: UnitChanges): Commit {
+  const { expect, put, due } = changes
+  const add = changes.add.map(change => ({ ...change, field: request.field }))
+  return { tenant: request.tenant, expect, put, add, due, ...request.shape(changes) }
+}

@@ -27,7 +27,11 @@ const WIRING = [
 ]
 
 /** Libraries without clock, randomness or I/O. Temporal is built in. */
-const PURE_LIBRARIES = ['^node_modules/zod/', '^node_modules/@bufbuild/cel/']
+const PURE_LIBRARIES = [
+  '^node_modules/zod/',
+  '^node_modules/@bufbuild/cel/',
+  '^node_modules/@noble/hashes/',
+]
 
 /** Composition roots: they exist to name adapters and other services. */
 const ROOTS = [

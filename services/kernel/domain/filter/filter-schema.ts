@@ -44,11 +44,18 @@ const pathSchema = z
   })
 
 function attributeValues(lengthMin: number) {
-  return z
+  const values = z
     .record(pathSchema, z.string().min(lengthMin).max(FILTER_VALUE_LENGTH_MAX))
-    .refine(values => isBetween(Object.keys(values).length, 1, FILTER_ATTRIBUTES_MAX), {
+    .refine(record => isBetween(Object.keys(record).length, 1, FILTER_ATTRIBUTES_MAX), {
       message: `expected 1 to ${FILTER_ATTRIBUTES_MAX} attributes`,
     })
+  // A record silently drops this key, and a filter with a condition dropped takes too much.
+  return z.preprocess((input, context) => {
+    if (typeof input === 'object' && input !== null && Object.hasOwn(input, '__proto__')) {
+      context.addIssue('expected attribute names, got "__proto__"')
+    }
+    return input
+  }, values)
 }
 
 function isBetween(count: number, min: number, max: number): boolean {

@@ -45,7 +45,7 @@ describe('the source tree is tidy', () => {
 
   it('a file is named in kebab-case after what it holds', () => {
     const isBad = (path: string) => {
-      const name = basename(path, '.ts').replace(/\.test$/, '')
+      const name = basename(path, '.ts').replace(/\.(test|d)$/, '')
       return FORBIDDEN_NAMES.includes(name) || !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)
     }
     assertNone(SOURCES.filter(isBad))

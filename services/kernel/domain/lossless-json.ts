@@ -155,12 +155,11 @@ function parseOrRefuse(text: string): unknown {
     return parseLossless(text)
   } catch (error) {
     // The engine's message quotes the text, so only its position is taken over.
-    const position = /at position (\d+)/.exec(String(error))?.[1] ?? 'the end'
+    const place = / at position \d+/.exec(String(error))?.[0] ?? ''
     throw new AmbitError(
       'bad-json',
-      `Expected strict JSON (RFC 8259), got something else at position ${position}. ` +
-        'Send one JSON value.',
-      { expected: 'strict JSON', actual: `a syntax error at position ${position}` },
+      `Expected strict JSON (RFC 8259), got something else${place}. Send one JSON value.`,
+      { expected: 'strict JSON', actual: `a syntax error${place}` },
     )
   }
 }

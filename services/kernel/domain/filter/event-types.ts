@@ -40,11 +40,9 @@ export function matchesTypes(
   scope: TypeScope = {},
 ): boolean {
   const reach = typeReach(type)
-  if (reach === 'named') return isNamed(types, type)
-  if (reach === 'own') {
-    return scope.ownId !== undefined && scope.subject === scope.ownId && isListed(types, type)
-  }
-  return scope.ownId === undefined && isListed(types, type)
+  const { ownId, subject } = scope
+  if (ownId === undefined ? reach === 'own' : reach === 'open' || subject !== ownId) return false
+  return reach === 'named' ? isNamed(types, type) : isListed(types, type)
 }
 
 /** True when the list of sources and globs takes the source; an omitted list takes all. */

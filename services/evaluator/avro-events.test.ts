@@ -92,7 +92,9 @@ describe('avroEventMembers', () => {
     const png = { datacontenttype: 'image/png', data_base64: 'eA==' }
     assert.deepEqual(typed('x', 'image/png'), { ...plain, ...png })
   })
+})
 
+describe('avroEventMembers on hostile bytes', () => {
   test('refuses what is no such event, and never crashes', () => {
     const good = encode({ string: 'text' })
     for (let end = 0; end < good.length; end += 1) {
@@ -103,6 +105,29 @@ describe('avroEventMembers', () => {
     assert.equal(refused(encode({ double: Number.NaN })), 'bad-event')
     assert.equal(refused(encode(null, { tenant: { string: 'x' } })), 'reserved-attribute')
     assert.equal(refused(encode(null, { data: { string: 'x' } })), 'bad-event')
+  })
+
+  test('refuses announced lengths and counts that are not there, at once', () => {
+    const billion = [0xfe, 0xff, 0xff, 0xff, 0x0f]
+    const began = performance.now()
+    for (const hostile of [billion, [0xff, 0xff, 0xff, 0xff, 0x0f, 2], [2, ...billion]]) {
+      assert.equal(refused(Buffer.from([...hostile, 0, 0, 0, 0])), 'bad-event')
+    }
+    assert.equal(refused(Buffer.alloc(64, 0xff)), 'bad-event')
+    const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, null]))
+    assert.equal(refused(encode({ map: many })), 'bad-event')
+    assert.ok(performance.now() - began < 1000)
+  })
+
+  test('keeps a key __proto__ as data and refuses the same key twice', () => {
+    const name = Buffer.from('__proto__')
+    const field = Buffer.from([2 * name.length, ...name, 2, 1])
+    const head = encode(null).subarray(0, -1)
+    const event = read(Buffer.concat([head, Buffer.from([6, 2]), field, Buffer.from([0])]))
+    assert.ok(!(event instanceof Promise))
+    assert.equal(JSON.stringify(event.data), '{"__proto__":true}')
+    const twice = Buffer.concat([head, Buffer.from([6, 4]), field, field, Buffer.from([0])])
+    assert.equal(refused(twice), 'bad-event')
   })
 
   test('refuses deep nesting', () => {

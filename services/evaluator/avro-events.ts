@@ -1,73 +1,24 @@
-import avsc from 'avsc'
+/**
+ * The CloudEvents Avro format 1.0.2, read by hand. The schema is fixed and small, and general
+ * decoders read past the end of what a stranger sent: a length of a billion in ten bytes keeps
+ * them busy for minutes. Here every length is checked against the bytes that are left.
+ */
 import { payloadOf } from '#kernel/domain/event-payload.ts'
 import { AmbitError } from '#kernel/errors.ts'
 
 /** Deepest nesting of data, as for JSON. */
 const DEPTH_MAX = 64
 
-const DATA = 'AvroCloudEventData'
+/** Most values of attributes and data together, as keys are bounded for JSON. */
+const VALUES_MAX = 10_000
 
-/** A JSON value below the top level: an object is a record around a map. */
-const dataRecord = {
-  type: 'record',
-  name: DATA,
-  fields: [
-    {
-      name: 'value',
-      type: {
-        type: 'map',
-        values: [
-          'null',
-          'boolean',
-          { type: 'map', values: DATA },
-          { type: 'array', items: DATA },
-          'double',
-          'string',
-        ],
-      },
-    },
-  ],
-}
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/**
- * CloudEvents Avro format 1.0.2, section 2.4. Record names differ between drafts and are not part
- * of the bytes. Unions are always wrapped (`{ string: 'x' }`), because `bytes`, `map` and `array`
- * could not be told apart otherwise.
- */
-const eventType = avsc.Type.forSchema(
-  {
-    namespace: 'io.cloudevents',
-    type: 'record',
-    name: 'AvroCloudEvent',
-    fields: [
-      {
-        name: 'attribute',
-        type: { type: 'map', values: ['null', 'boolean', 'int', 'string', 'bytes'] },
-      },
-      {
-        name: 'data',
-        type: [
-          'bytes',
-          'null',
-          'boolean',
-          { type: 'map', values: ['null', 'boolean', dataRecord, 'double', 'string'] },
-          { type: 'array', items: DATA },
-          'double',
-          'string',
-        ],
-      },
-    ],
-  } as avsc.Schema,
-  { wrapUnions: 'always' },
-)
-
-interface DecodedEvent {
-  attribute: object
-  data: unknown
-}
-
-interface DecodedData {
-  value: object
+interface Reader {
+  bytes: Uint8Array
+  view: DataView
+  at: number
+  values: number
 }
 
 /**
@@ -78,81 +29,140 @@ interface DecodedData {
  * is not what its type claims.
  */
 export function avroEventMembers(bytes: Uint8Array): Record<string, unknown> {
-  const { attribute, data } = decode(bytes)
-  const members = Object.fromEntries(
-    plainEntries(attribute).map(([name, value]) => [name, attributeOf(unwrap(value)[1])]),
-  )
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const reader: Reader = { bytes, view, at: 0, values: 0 }
+  const members = readMap(reader, readAttribute)
   for (const name of ['data', 'data_base64']) {
     if (Object.hasOwn(members, name)) throw badEvent(`no attribute ${name}`)
   }
-  const [branch, value] = unwrap(data)
-  if (branch === 'null') return members
-  if (branch !== 'bytes') return { ...members, data: jsonOfData(branch, value) }
-  const type = members.datacontenttype
-  const payload = payloadOf(value as Buffer, typeof type === 'string' ? type : undefined)
+  const payload = readData(reader, members.datacontenttype)
+  if (reader.at !== bytes.length) throw badEvent('no bytes after the event')
   return { ...members, ...payload }
 }
 
-function decode(bytes: Uint8Array): DecodedEvent {
-  try {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    return eventType.fromBuffer(buffer) as DecodedEvent
-  } catch (cause) {
-    // Also a stack that nesting used up: the decoder is recursive, the bytes are a stranger's.
-    throw badEvent('the CloudEvents Avro format', cause)
+/** Union of an attribute: null, boolean, int, string, bytes (format section 2.4). */
+function readAttribute(reader: Reader): unknown {
+  const branch = readLong(reader)
+  if (branch === 0) return null
+  if (branch === 1) return readBoolean(reader)
+  if (branch === 2) return readLong(reader)
+  if (branch === 3) return readString(reader)
+  if (branch === 4) return Buffer.from(readBytes(reader)).toString('base64')
+  throw badEvent('an attribute type')
+}
+
+/** Union of the data: bytes, null, boolean, map, array of objects, double, string. */
+function readData(reader: Reader, contentType: unknown): object {
+  const branch = readLong(reader)
+  if (branch === 0) {
+    return payloadOf(readBytes(reader), typeof contentType === 'string' ? contentType : undefined)
   }
+  if (branch === 1) return {}
+  if (branch === 2) return { data: readBoolean(reader) }
+  if (branch === 3) return { data: readMap(reader, each => readField(each, 1)) }
+  if (branch === 4) return { data: readArray(reader, each => readObject(each, 1)) }
+  if (branch === 5) return { data: readDouble(reader) }
+  if (branch === 6) return { data: readString(reader) }
+  throw badEvent('a type of data')
 }
 
-/** Branch name and value of a wrapped union. */
-function unwrap(union: unknown): [string, unknown] {
-  if (union === null) return ['null', null]
-  return Object.entries(union as object)[0] ?? ['null', null]
+/** Union of a field in the top-level map: null, boolean, object, double, string. */
+function readField(reader: Reader, depth: number): unknown {
+  const branch = readLong(reader)
+  if (branch === 0) return null
+  if (branch === 1) return readBoolean(reader)
+  if (branch === 2) return readObject(reader, depth + 1)
+  if (branch === 3) return readDouble(reader)
+  if (branch === 4) return readString(reader)
+  throw badEvent('a type of a field')
 }
 
-function attributeOf(value: unknown): unknown {
-  return Buffer.isBuffer(value) ? value.toString('base64') : value
-}
-
-/** The top-level union: its map holds unions, where a deeper map holds records. */
-function jsonOfData(branch: string, value: unknown): unknown {
-  return branch === 'map' ? jsonOfMap(value as object, 1) : jsonOfBranch(branch, value, 1)
-}
-
-function jsonOfBranch(branch: string, value: unknown, depth: number): unknown {
+/** A `CloudEventData` record: a map of unions, so an object. */
+function readObject(reader: Reader, depth: number): unknown {
   if (depth > DEPTH_MAX) throw badEvent(`nesting of at most ${DEPTH_MAX}`)
-  switch (branch) {
-    case 'array':
-      return (value as DecodedData[]).map(item => jsonOfMap(item.value, depth + 1))
-    case 'map':
-      return Object.fromEntries(
-        plainEntries(value as Record<string, DecodedData>).map(([key, item]) => [
-          key,
-          jsonOfMap(item.value, depth + 1),
-        ]),
-      )
-    case 'double':
-      if (!Number.isFinite(value)) throw badEvent('finite numbers')
-      return value
-    case 'null':
-    case 'boolean':
-    case 'string':
-      return value
-    default:
-      return jsonOfMap((value as DecodedData).value, depth)
+  return readMap(reader, each => readValue(each, depth))
+}
+
+/** Union inside such a record: null, boolean, map and array of objects, double, string. */
+function readValue(reader: Reader, depth: number): unknown {
+  const branch = readLong(reader)
+  if (branch === 0) return null
+  if (branch === 1) return readBoolean(reader)
+  if (branch === 2) return readMap(reader, each => readObject(each, depth + 2))
+  if (branch === 3) return readArray(reader, each => readObject(each, depth + 2))
+  if (branch === 4) return readDouble(reader)
+  if (branch === 5) return readString(reader)
+  throw badEvent('a type of a value')
+}
+
+function readMap(reader: Reader, read: (reader: Reader) => unknown): Record<string, unknown> {
+  const entries: [string, unknown][] = []
+  readBlocks(reader, () => entries.push([readString(reader), read(reader)]))
+  // Not by assignment: a key `__proto__` is data.
+  const map: Record<string, unknown> = Object.fromEntries(entries)
+  if (Object.keys(map).length !== entries.length) throw badEvent('every key once')
+  return map
+}
+
+function readArray(reader: Reader, read: (reader: Reader) => unknown): unknown[] {
+  const items: unknown[] = []
+  readBlocks(reader, () => items.push(read(reader)))
+  return items
+}
+
+/** Blocks of a map or array: a count, negative with a size after it, up to a zero (Avro 1.9). */
+function readBlocks(reader: Reader, readItem: () => void): void {
+  for (let count = readLong(reader); count !== 0; count = readLong(reader)) {
+    if (count < 0) readLong(reader)
+    reader.values += Math.abs(count)
+    if (reader.values > VALUES_MAX) throw badEvent(`at most ${VALUES_MAX} values`)
+    for (let left = Math.abs(count); left > 0; left -= 1) readItem()
   }
 }
 
-/** A map of unions, so an object. */
-function jsonOfMap(map: object, depth: number): unknown {
-  return Object.fromEntries(
-    plainEntries(map).map(([key, union]) => [key, jsonOfBranch(...unwrap(union), depth + 1)]),
-  )
+/** A zigzag varint. Beyond 53 bits it is inexact, which only ever fails a bound. */
+function readLong(reader: Reader): number {
+  let value = 0
+  for (let shift = 0; shift < 70; shift += 7) {
+    const byte = take(reader, 1)[0]!
+    value += (byte & 0x7f) * 2 ** shift
+    if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+  }
+  throw badEvent('a number of at most ten bytes')
 }
 
-/** Entries of a decoded map; a key `__proto__` would have become its prototype unseen. */
-function plainEntries<T>(map: Record<string, T> | object): [string, T][] {
-  if (Object.getPrototypeOf(map) === Object.prototype) return Object.entries(map)
-  throw badEvent('keys other than __proto__')
+function readBoolean(reader: Reader): boolean {
+  const byte = take(reader, 1)[0]!
+  if (byte > 1) throw badEvent('a boolean')
+  return byte === 1
+}
+
+function readDouble(reader: Reader): number {
+  const at = reader.at
+  take(reader, 8)
+  const value = reader.view.getFloat64(at, true)
+  if (!Number.isFinite(value)) throw badEvent('finite numbers')
+  return value
+}
+
+function readBytes(reader: Reader): Uint8Array {
+  return take(reader, readLong(reader))
+}
+
+function readString(reader: Reader): string {
+  try {
+    return utf8.decode(readBytes(reader))
+  } catch (cause) {
+    throw cause instanceof AmbitError ? cause : badEvent('UTF-8 text', cause)
+  }
+}
+
+function take(reader: Reader, length: number): Uint8Array {
+  const end = reader.at + length
+  if (length < 0 || end > reader.bytes.length) throw badEvent('as many bytes as announced')
+  const bytes = reader.bytes.subarray(reader.at, end)
+  reader.at = end
+  return bytes
 }
 
 function badEvent(expected: string, cause?: unknown): AmbitError {

@@ -18,19 +18,26 @@ import { viewEvent } from '#kernel/domain/filter/event-view.ts'
 import {
   addToBucket,
   type Bucket,
-  type Condition,
   createBucket,
-  isEmptyBucket,
   removeFromBucket,
-  visitBucket,
+  scanBucket,
 } from './matching/bucket.ts'
+import {
+  type ConditionTable,
+  createConditionTable,
+  deleteCondition,
+  findCondition,
+  insertCondition,
+  predicatesAt,
+} from './matching/condition-table.ts'
 import { walkEvent } from './matching/path-table.ts'
 import {
   createPredicateTable,
   type Entry,
+  type PlaceEntries,
   type Predicate,
-  predicateHolds,
   releasePredicate,
+  restartAnswers,
 } from './matching/predicate-table.ts'
 import { type PredicateMaker, predicatesOf } from './matching/spec-predicates.ts'
 
@@ -52,8 +59,9 @@ const CEL_PROGRAMS_MAX = 10_000
 const PARTIAL_TEXT_COST = 8
 
 interface IndexState extends PredicateMaker {
-  readonly conditions: Map<number, Condition>
-  readonly byId: Map<string, Condition>
+  readonly conditions: ConditionTable
+  /** The condition of each subscription. */
+  readonly byMember: Map<string, number>
   /** Conditions that no text finds. */
   readonly scanned: Bucket
 }
@@ -62,9 +70,9 @@ export function createMatchIndex(): MatchIndex {
   const state: IndexState = {
     table: createPredicateTable(),
     compile: createCelCache(compileEventCel, CEL_PROGRAMS_MAX),
-    conditions: new Map(),
-    byId: new Map(),
-    scanned: createBucket([]),
+    conditions: createConditionTable(),
+    byMember: new Map(),
+    scanned: createBucket(-1),
   }
   return {
     set(id, spec) {
@@ -74,60 +82,52 @@ export function createMatchIndex(): MatchIndex {
     delete: id => remove(state, id),
     match: event => match(state, event),
     get size() {
-      return state.byId.size
+      return state.byMember.size
     },
   }
 }
 
-function add(state: IndexState, id: string, spec: MatchSpec): void {
+function add(state: IndexState, member: string, spec: MatchSpec): void {
+  const { conditions, table } = state
   const predicates = predicatesOf(state, spec)
-  const hash = hashOf(predicates)
-  const known = findCondition(state, predicates, hash)
-  if (known === undefined) {
-    state.byId.set(id, addCondition(state, { id, predicates, hash }))
+  const known = findCondition(conditions, predicates)
+  if (known < 0) {
+    state.byMember.set(member, addCondition(state, predicates, member))
     return
   }
-  for (const predicate of predicates) releasePredicate(state.table, predicate)
-  if (typeof known.members === 'string') known.members = new Set([known.members])
-  known.members.add(id)
-  state.byId.set(id, known)
+  for (const predicate of predicates) releasePredicate(table, predicate)
+  const sharing = conditions.members[known]
+  if (typeof sharing === 'object') sharing.add(member)
+  else conditions.members[known] = new Set([sharing ?? member, member])
+  state.byMember.set(member, known)
 }
 
-function remove(state: IndexState, id: string): boolean {
-  const condition = state.byId.get(id)
-  if (condition === undefined) return false
-  state.byId.delete(id)
-  if (typeof condition.members !== 'string') {
-    condition.members.delete(id)
-    if (condition.members.size > 0) return true
+function remove(state: IndexState, member: string): boolean {
+  const id = state.byMember.get(member)
+  if (id === undefined) return false
+  state.byMember.delete(member)
+  const sharing = state.conditions.members[id]
+  if (typeof sharing === 'object') {
+    sharing.delete(member)
+    if (sharing.size > 0) return true
   }
-  removeCondition(state, condition)
+  removeCondition(state, id)
   return true
 }
 
-function addCondition(
-  state: IndexState,
-  parts: { id: string; predicates: readonly Predicate[]; hash: number },
-): Condition {
-  const { id, predicates, hash } = parts
-  const condition: Condition = {
-    predicates,
-    hash,
-    members: id,
-    access: undefined,
-    next: state.conditions.get(hash),
-    reported: 0,
-  }
-  state.conditions.set(hash, condition)
+function addCondition(state: IndexState, predicates: readonly Predicate[], member: string): number {
+  const id = insertCondition(state.conditions, predicates, member)
   for (const { entries } of predicates) for (const entry of entries) entry.count++
-  condition.access = mostSelective(predicates)
-  if (condition.access === undefined) addToBucket(state.scanned, condition)
-  else for (const entry of condition.access.entries) addToBucket(bucketOf(entry), condition)
-  return condition
+  const access = mostSelective(predicates)
+  state.conditions.access[id] = access?.id ?? -1
+  const placed = { id, predicates, access }
+  if (access === undefined) addToBucket(state, state.scanned, placed)
+  else for (const entry of access.entries) addToBucket(state, bucketOf(entry), placed)
+  return id
 }
 
 function bucketOf(entry: Entry): Bucket {
-  entry.bucket ??= createBucket(entry.kind === 'exact' ? [entry.path] : [])
+  entry.bucket ??= createBucket(entry.kind === 'exact' ? entry.path : -1)
   return entry.bucket
 }
 
@@ -149,99 +149,73 @@ function mostSelective(predicates: readonly Predicate[]): Predicate | undefined 
   return best
 }
 
-function removeCondition(state: IndexState, condition: Condition): void {
-  const { access, predicates } = condition
-  if (access === undefined) removeFromBucket(state.scanned, condition)
-  else {
-    for (const entry of access.entries) {
-      if (entry.bucket === undefined) continue
-      removeFromBucket(entry.bucket, condition)
-      if (isEmptyBucket(entry.bucket)) entry.bucket = undefined
-    }
+function removeCondition(state: IndexState, id: number): void {
+  const { conditions, table, scanned } = state
+  const predicates = predicatesAt(conditions, table, id)
+  const access = table.byId[conditions.access[id] ?? -1]
+  const placed = { id, predicates, access }
+  if (access === undefined) removeFromBucket(scanned, placed)
+  for (const entry of access?.entries ?? []) {
+    const bucket = bucketOf(entry)
+    removeFromBucket(bucket, placed)
+    if (bucket.size === 0) entry.bucket = undefined
   }
   for (const { entries } of predicates) for (const entry of entries) entry.count--
-  for (const predicate of predicates) releasePredicate(state.table, predicate)
-  unchain(state, condition)
-}
-
-function unchain({ conditions }: IndexState, condition: Condition): void {
-  const first = conditions.get(condition.hash)
-  if (first === condition) {
-    if (condition.next === undefined) conditions.delete(condition.hash)
-    else conditions.set(condition.hash, condition.next)
-    return
-  }
-  for (let at = first; at !== undefined; at = at.next) {
-    if (at.next === condition) at.next = condition.next
-  }
-}
-
-function hashOf(predicates: readonly Predicate[]): number {
-  let hash = 17
-  for (const { serial } of predicates) hash = (Math.imul(hash, 0x01000193) ^ serial) | 0
-  return hash
-}
-
-function findCondition(
-  { conditions }: IndexState,
-  predicates: readonly Predicate[],
-  hash: number,
-): Condition | undefined {
-  for (let at = conditions.get(hash); at !== undefined; at = at.next) {
-    const known = at.predicates
-    if (known.length === predicates.length && known.every((each, i) => each === predicates[i])) {
-      return at
-    }
-  }
-  return undefined
+  for (const predicate of predicates) releasePredicate(table, predicate)
+  deleteCondition(conditions, id)
 }
 
 function match(state: IndexState, event: CloudEvent): string[] {
   const { table } = state
   const { paths, places } = table
-  if (paths.walk >= WALKS_MAX) restartWalks(state)
+  if (paths.walk >= WALKS_MAX) restart(state)
   walkEvent(paths, event)
-  const view = viewEvent(event)
-  const found: string[] = []
-  const visit = (condition: Condition): void => {
-    if (condition.reported === paths.walk) return
-    for (const predicate of condition.predicates) {
-      if (!predicateHolds(table, predicate, view)) return
-    }
-    condition.reported = paths.walk
-    if (typeof condition.members === 'string') found.push(condition.members)
-    else for (const id of condition.members) found.push(id)
-  }
+  const buckets: Bucket[] = []
   for (let at = 0; at < paths.presentCount; at++) {
-    const id = paths.present[at] ?? 0
+    const id = paths.present[at] ?? -1
     const place = places[id]
-    const text = paths.texts[id]
-    if (place === undefined || text === undefined) continue
-    const bucket = place.exact.get(text)?.bucket
-    if (bucket !== undefined) visitBucket(bucket, paths, visit)
-    for (const [length, entries] of place.prefix) {
-      const partial = length <= text.length ? entries.get(text.slice(0, length))?.bucket : undefined
-      if (partial !== undefined) visitBucket(partial, paths, visit)
-    }
-    for (const [length, entries] of place.suffix) {
-      const partial = length <= text.length ? entries.get(text.slice(-length))?.bucket : undefined
-      if (partial !== undefined) visitBucket(partial, paths, visit)
-    }
+    if (place !== undefined) lookUp(state, place, paths.texts[id] ?? '', buckets)
   }
-  visitBucket(state.scanned, paths, visit)
+  buckets.push(state.scanned)
+
+  const { members, reported } = state.conditions
+  const found: string[] = []
+  const report = (id: number) => {
+    if (reported[id] === paths.walk) return
+    reported[id] = paths.walk
+    const sharing = members[id]
+    if (typeof sharing === 'string') found.push(sharing)
+    else if (sharing !== undefined) for (const member of sharing) found.push(member)
+  }
+  const view = viewEvent(event)
+  for (const bucket of buckets) scanBucket(bucket, table, view, report)
   return found
 }
 
-/** Answers are stamped with the number of the walk, which must stay a small integer. */
-const WALKS_MAX = 2 ** 29
-
-function restartWalks({ table, conditions }: IndexState): void {
-  table.paths.walk = 0
-  table.paths.stamps.fill(-1)
-  for (const first of conditions.values()) {
-    for (let at: Condition | undefined = first; at !== undefined; at = at.next) {
-      at.reported = 0
-      for (const predicate of at.predicates) predicate.answer = 0
-    }
+/** Notes which `exact` predicate the text answers, and which buckets it leads to. */
+function lookUp(
+  { table: { answers, paths } }: IndexState,
+  { exact, prefix, suffix }: PlaceEntries,
+  text: string,
+  buckets: Bucket[],
+): void {
+  const entry = exact.get(text)
+  if (entry?.predicate !== undefined) answers[entry.predicate.id] = paths.walk * 2 + 1
+  if (entry?.bucket !== undefined) buckets.push(entry.bucket)
+  for (const [length, entries] of prefix) {
+    const bucket = length <= text.length ? entries.get(text.slice(0, length))?.bucket : undefined
+    if (bucket !== undefined) buckets.push(bucket)
   }
+  for (const [length, entries] of suffix) {
+    const bucket = length <= text.length ? entries.get(text.slice(-length))?.bucket : undefined
+    if (bucket !== undefined) buckets.push(bucket)
+  }
+}
+
+/** Answers are stamped with the number of the walk, which must fit 32 bits twice. */
+const WALKS_MAX = 2 ** 30 - 1
+
+function restart({ table, conditions }: IndexState): void {
+  restartAnswers(table)
+  conditions.reported.fill(0)
 }

@@ -1,134 +1,220 @@
 /**
- * Conditions that one text finds. A bucket that grows is divided by a second place of the event,
- * where that tells its conditions apart, so that a popular text does not become a long scan.
+ * Conditions that one text finds, written out as plain numbers, because following a pointer for
+ * each of them is what matching would mostly wait for. A bucket that grows is divided by a second
+ * place of the event where that tells its conditions apart, so that a popular text does not
+ * become a long scan.
  */
-import { type PathTable, textAt } from './path-table.ts'
-import { type Entry, type Predicate, wantedTexts } from './predicate-table.ts'
+import type { EventView } from '#kernel/domain/filter/event-view.ts'
+import { type ConditionTable, predicatesAt } from './condition-table.ts'
+import { textAt } from './path-table.ts'
+import { askPredicate, type Predicate, type PredicateTable } from './predicate-table.ts'
 
-/** A distinct set of predicates and the subscriptions that state it. */
-export interface Condition {
+/** The two tables that the numbers in a bucket refer to. */
+export interface BucketTables {
+  readonly table: PredicateTable
+  readonly conditions: ConditionTable
+}
+
+/** A condition on its way into or out of buckets. */
+export interface Placed {
+  readonly id: number
   readonly predicates: readonly Predicate[]
-  readonly hash: number
-  /** One id, or several once they share it. */
-  members: string | Set<string>
   /** The predicate whose entries hold it; undefined: in the bucket that every event scans. */
-  access: Predicate | undefined
-  /** The next condition with the same hash. */
-  next: Condition | undefined
-  /** The last walk that reported it. */
-  reported: number
+  readonly access: Predicate | undefined
 }
 
 export interface Bucket {
-  /** Undivided: all conditions. Divided: those that do not look at the dividing place. */
-  conditions: Condition[]
+  /**
+   * For each condition: its id, the count of predicates left to ask, and these. The `exact` ones
+   * come first, as `~id`, since their answers are known before. Empty while divided.
+   */
+  codes: number[]
+  size: number
   /** Size at which dividing is tried next. */
   divideAt: number
   /** The dividing place, -1 while undivided. */
   path: number
   children: Map<string, Bucket> | undefined
-  /** Places that divided the buckets above: dividing by one again would tell nothing apart. */
+  /** Conditions that do not look at the dividing place. */
+  rest: Bucket | undefined
+  /** Places already told apart above this bucket: the one of its text first, or -1. */
   readonly used: readonly number[]
 }
 
-/** Smallest bucket worth dividing: below, checking one by one is as fast. */
-const DIVIDE_AT = 48
-/** Share of the conditions that may still be looked at after dividing. */
+/** Smallest bucket worth dividing: below, asking one by one is as fast. */
+const DIVIDE_AT = 128
+/** Share of the conditions that may still be asked after dividing. */
 const REMAINING_MAX = 0.6
-const DIVISIONS_MAX = 4
+const DIVISIONS_MAX = 5
 
-export function createBucket(used: readonly number[]): Bucket {
-  return { conditions: [], divideAt: DIVIDE_AT, path: -1, children: undefined, used }
+/** A bucket under a text at the place, or -1 for no text or a part of one. */
+export function createBucket(path: number): Bucket {
+  return emptyBucket([path])
 }
 
-export function isEmptyBucket(bucket: Bucket): boolean {
-  return bucket.conditions.length === 0 && (bucket.children?.size ?? 0) === 0
+function emptyBucket(used: readonly number[]): Bucket {
+  return {
+    codes: [],
+    size: 0,
+    divideAt: DIVIDE_AT,
+    path: -1,
+    children: undefined,
+    rest: undefined,
+    used,
+  }
 }
 
-export function addToBucket(bucket: Bucket, condition: Condition): void {
-  const entries = bucket.children && entriesAt(condition, bucket.path)
-  if (bucket.children === undefined || entries === undefined) {
-    bucket.conditions.push(condition)
-    if (bucket.conditions.length >= bucket.divideAt) divide(bucket)
+export function addToBucket(tables: BucketTables, bucket: Bucket, condition: Placed): void {
+  bucket.size++
+  if (bucket.children === undefined) {
+    pushCode(bucket, condition)
+    if (bucket.size >= bucket.divideAt) divide(tables, bucket)
     return
   }
-  for (const { value } of entries) {
-    let child = bucket.children.get(value)
-    if (child === undefined) {
-      child = createBucket([...bucket.used, bucket.path])
-      bucket.children.set(value, child)
-    }
-    addToBucket(child, condition)
-  }
+  for (const part of partsFor(bucket, condition)) addToBucket(tables, part, condition)
 }
 
-export function removeFromBucket(bucket: Bucket, condition: Condition): void {
-  const entries = bucket.children && entriesAt(condition, bucket.path)
-  if (bucket.children === undefined || entries === undefined) {
-    removeUnordered(bucket.conditions, condition)
+/** The parts of a divided bucket that hold the condition, made where they are missing. */
+function partsFor(bucket: Bucket, condition: Placed): Bucket[] {
+  const { children, path, used } = bucket
+  const decider = deciderAt(condition, path)
+  if (decider === undefined || children === undefined) {
+    bucket.rest ??= emptyBucket([...used, path])
+    return [bucket.rest]
+  }
+  return decider.entries.map(({ value }) => {
+    const known = children.get(value)
+    if (known !== undefined) return known
+    const child = emptyBucket([...used, path])
+    children.set(value, child)
+    return child
+  })
+}
+
+/** Writes the condition out, without the predicates that being in this bucket already proves. */
+function pushCode({ codes, used }: Bucket, condition: Placed): void {
+  const { id, predicates } = condition
+  const start = codes.push(id, 0)
+  for (const each of predicates) {
+    if (each.kind === 'exact' && !isProven(condition, used, each)) codes.push(~each.id)
+  }
+  for (const each of predicates) {
+    if (each.kind !== 'exact' && !isProven(condition, used, each)) codes.push(each.id)
+  }
+  codes[start - 1] = codes.length - start
+}
+
+function isProven(condition: Placed, used: readonly number[], predicate: Predicate): boolean {
+  if (predicate === condition.access) return predicate.kind !== 'test'
+  for (let at = 1; at < used.length; at++) {
+    if (deciderAt(condition, used[at] ?? -1) === predicate) return true
+  }
+  return false
+}
+
+export function removeFromBucket(bucket: Bucket, condition: Placed): void {
+  bucket.size--
+  const { children, rest, path } = bucket
+  if (children === undefined) {
+    dropCode(bucket.codes, condition.id)
     return
   }
-  for (const { value } of entries) {
-    const child = bucket.children.get(value)
+  const decider = deciderAt(condition, path)
+  if (decider === undefined) {
+    if (rest !== undefined) removeFromBucket(rest, condition)
+    return
+  }
+  for (const { value } of decider.entries) {
+    const child = children.get(value)
     if (child === undefined) continue
     removeFromBucket(child, condition)
-    if (isEmptyBucket(child)) bucket.children.delete(value)
+    if (child.size === 0) children.delete(value)
   }
 }
 
-function removeUnordered(conditions: Condition[], condition: Condition): void {
-  const at = conditions.indexOf(condition)
-  const last = conditions.pop()
-  if (at < 0 || last === undefined) return
-  if (at < conditions.length) conditions[at] = last
-}
-
-/** Visits every condition that may hold for the walked event. */
-export function visitBucket(
-  bucket: Bucket,
-  paths: PathTable,
-  visit: (condition: Condition) => void,
-): void {
-  const { conditions, children } = bucket
-  for (let at = 0; at < conditions.length; at++) {
-    const condition = conditions[at]
-    if (condition !== undefined) visit(condition)
+function dropCode(codes: number[], id: number): void {
+  for (let at = 0; at < codes.length; ) {
+    const length = 2 + (codes[at + 1] ?? 0)
+    if (codes[at] === id) {
+      codes.splice(at, length)
+      return
+    }
+    at += length
   }
-  if (children === undefined) return
-  const text = textAt(paths, bucket.path)
-  const child = text === undefined ? undefined : children.get(text)
-  if (child !== undefined) visitBucket(child, paths, visit)
 }
 
-function entriesAt(condition: Condition, path: number): readonly Entry[] | undefined {
-  for (const predicate of condition.predicates) {
-    const entries = wantedTexts(predicate, path)
-    if (entries !== undefined) return entries
+/** The predicate by whose texts the condition is told apart at the place. */
+function deciderAt({ predicates }: Placed, path: number): Predicate | undefined {
+  for (const predicate of predicates) {
+    if (predicate.path === path && isDecider(predicate)) return predicate
   }
   return undefined
 }
 
-function divide(bucket: Bucket): void {
-  const path = bucket.used.length < DIVISIONS_MAX ? bestPlace(bucket) : undefined
-  if (bucket.children !== undefined || path === undefined) {
-    bucket.divideAt = bucket.conditions.length * 2
-    return
-  }
-  const { conditions } = bucket
-  bucket.conditions = []
-  bucket.divideAt = Number.POSITIVE_INFINITY
-  bucket.path = path
-  bucket.children = new Map()
-  for (const condition of conditions) addToBucket(bucket, condition)
+function isDecider({ kind }: Predicate): boolean {
+  return kind === 'exact' || kind === 'one-of'
 }
 
-/** The place after which the fewest conditions remain to be looked at, where that is worth it. */
-function bestPlace(bucket: Bucket): number | undefined {
-  const size = bucket.conditions.length
+/** Reports every condition in the bucket that holds for the event of the last walk. */
+export function scanBucket(
+  bucket: Bucket,
+  table: PredicateTable,
+  view: EventView,
+  report: (id: number) => void,
+): void {
+  const { codes, children, rest } = bucket
+  const { answers } = table
+  const yes = table.paths.walk * 2 + 1
+  for (let at = 0, next = 0; at < codes.length; at = next) {
+    next = at + 2 + (codes[at + 1] ?? 0)
+    let ask = at + 2
+    for (; ask < next; ask++) {
+      const code = codes[ask] ?? 0
+      const answer = answers[code < 0 ? ~code : code]
+      if (answer === yes) continue
+      if (code < 0 || answer === yes - 1 || !askPredicate(table, code, view)) break
+    }
+    if (ask === next) report(codes[at] ?? 0)
+  }
+  if (children === undefined) return
+  const text = textAt(table.paths, bucket.path)
+  const child = text === undefined ? undefined : children.get(text)
+  if (child !== undefined) scanBucket(child, table, view, report)
+  if (rest !== undefined) scanBucket(rest, table, view, report)
+}
+
+function divide(tables: BucketTables, bucket: Bucket): void {
+  const members = membersOf(tables, bucket.codes)
+  const path = bucket.used.length <= DIVISIONS_MAX ? bestPlace(members, bucket.used) : undefined
+  if (path === undefined) {
+    bucket.divideAt = bucket.size * 2
+    return
+  }
+  bucket.codes = []
+  bucket.path = path
+  bucket.children = new Map()
+  for (const condition of members) {
+    for (const part of partsFor(bucket, condition)) addToBucket(tables, part, condition)
+  }
+}
+
+function membersOf({ table, conditions }: BucketTables, codes: readonly number[]): Placed[] {
+  const members: Placed[] = []
+  for (let at = 0; at < codes.length; at += 2 + (codes[at + 1] ?? 0)) {
+    const id = codes[at] ?? -1
+    const predicates = predicatesAt(conditions, table, id)
+    members.push({ id, predicates, access: table.byId[conditions.access[id] ?? -1] })
+  }
+  return members
+}
+
+/** The place after which the fewest conditions remain to be asked, where that is worth it. */
+function bestPlace(members: readonly Placed[], used: readonly number[]): number | undefined {
   let best: number | undefined
-  let bestRemaining = size * REMAINING_MAX
-  for (const [path, { having, wanted, texts }] of countPlaces(bucket)) {
-    const remaining = size - having + wanted / texts.size
+  let bestRemaining = members.length * REMAINING_MAX
+  for (const [path, { having, wanted, texts }] of countPlaces(members)) {
+    if (used.includes(path)) continue
+    const remaining = members.length - having + wanted / texts.size
     if (remaining <= bestRemaining) {
       best = path
       bestRemaining = remaining
@@ -143,11 +229,12 @@ interface PlaceCount {
   texts: Set<string>
 }
 
-function countPlaces(bucket: Bucket): Map<number, PlaceCount> {
+function countPlaces(members: readonly Placed[]): Map<number, PlaceCount> {
   const counts = new Map<number, PlaceCount>()
-  for (const { predicates } of bucket.conditions) {
-    for (const { path, kind, entries } of predicates) {
-      if ((kind !== 'exact' && kind !== 'one-of') || bucket.used.includes(path)) continue
+  for (const { predicates } of members) {
+    for (const predicate of predicates) {
+      if (!isDecider(predicate)) continue
+      const { path, entries } = predicate
       const count = counts.get(path) ?? { having: 0, wanted: 0, texts: new Set() }
       counts.set(path, count)
       count.having++

@@ -1,6 +1,7 @@
 /**
- * Every distinct condition that subscriptions state, once. An event answers each of them at most
- * once, however many subscriptions ask; and each names the buckets that can find who asks.
+ * Every distinct predicate that subscriptions state, once, under a small number. An event answers
+ * each of them at most once, however many subscriptions ask; and each predicate names the
+ * entries, texts at places of the event, by which those who ask can be found.
  */
 import type { EventView } from '#kernel/domain/filter/event-view.ts'
 import type { Bucket } from './bucket.ts'
@@ -12,18 +13,18 @@ export interface Entry {
   readonly kind: TextTerm['kind']
   readonly path: number
   readonly value: string
-  /** How many conditions are known to want it: small means selective. */
+  /** How many conditions want it: small means selective. */
   count: number
   refs: number
+  /** The predicate that wants exactly this, while it exists. */
   predicate: Predicate | undefined
   bucket: Bucket | undefined
 }
 
-/** A condition: on the text at one place, or any test with the terms it needs at least. */
+/** A predicate on the text at one place, or any test with the terms it needs at least. */
 export interface Predicate {
-  /** Tells predicates apart, for hashing. */
-  readonly serial: number
-  readonly kind: 'exact' | 'prefix' | 'suffix' | 'one-of' | 'test'
+  readonly id: number
+  readonly kind: TextTerm['kind'] | 'one-of' | 'test'
   /** The place; -1 for a test. */
   readonly path: number
   readonly value: string
@@ -31,14 +32,12 @@ export interface Predicate {
   readonly test: ((view: EventView) => boolean) | undefined
   /** An event for which this holds has the text of at least one of these; empty: unknown. */
   readonly entries: readonly Entry[]
-  /** Where the predicate is interned: by key for `one-of` and `test`. */
+  /** The key of an interned `one-of` or `test`; empty where the entry holds the predicate. */
   readonly key: string
   refs: number
-  /** Twice the walk that answered it last, plus one where it held. */
-  answer: number
 }
 
-/** The buckets at one place of an event. */
+/** The entries at one place of an event. */
 export interface PlaceEntries {
   readonly exact: Map<string, Entry>
   /** By length, so that a text is looked up once for each length in use. */
@@ -50,30 +49,39 @@ export interface PredicateTable {
   readonly paths: PathTable
   readonly places: (PlaceEntries | undefined)[]
   readonly byKey: Map<string, Predicate>
-  serials: number
+  readonly byId: (Predicate | undefined)[]
+  readonly freeIds: number[]
+  /**
+   * The answer of each predicate to the event of walk `w`: `2w + 1` yes, `2w` no, else unknown.
+   * Yes of `exact` predicates is noted when their text is found; their unknown is a no.
+   */
+  answers: Int32Array
 }
 
+const ANSWERS_AT_FIRST = 1_024
+
 export function createPredicateTable(): PredicateTable {
-  return { paths: createPathTable(), places: [], byKey: new Map(), serials: 0 }
+  return {
+    paths: createPathTable(),
+    places: [],
+    byKey: new Map(),
+    byId: [],
+    freeIds: [],
+    answers: new Int32Array(ANSWERS_AT_FIRST),
+  }
 }
 
 /** The predicate of one term; counted until `releasePredicate`. */
-export function termPredicate(table: PredicateTable, term: TextTerm): Predicate {
-  const entry = acquireEntry(table, term)
+export function termPredicate(
+  table: PredicateTable,
+  kind: TextTerm['kind'],
+  path: string,
+  value: string,
+): Predicate {
+  const entry = acquireEntry(table, kind, path, value)
   let { predicate } = entry
   if (predicate === undefined) {
-    predicate = {
-      serial: table.serials++,
-      kind: entry.kind,
-      path: entry.path,
-      value: entry.value,
-      values: undefined,
-      test: undefined,
-      entries: [entry],
-      key: '',
-      refs: 0,
-      answer: 0,
-    }
+    predicate = addPredicate(table, { kind, path: entry.path, value, entries: [entry] }, '')
     entry.predicate = predicate
   }
   predicate.refs++
@@ -86,10 +94,10 @@ export function oneOfPredicate(
   path: string,
   values: readonly string[],
 ): Predicate {
-  const distinct = new Set(values)
-  const key = JSON.stringify([path, ...[...distinct].sort()])
+  const key = `${path}\0${values.join('\0')}`
   return internPredicate(table, key, () => {
-    const entries = [...distinct].map(value => acquireEntry(table, { kind: 'exact', path, value }))
+    const distinct = new Set(values)
+    const entries = [...distinct].map(value => acquireEntry(table, 'exact', path, value))
     return { kind: 'one-of', path: entries[0]?.path ?? -1, values: distinct, entries }
   })
 }
@@ -102,12 +110,23 @@ export function testPredicate(
 ): Predicate {
   return internPredicate(table, key, () => {
     const { test, terms } = make()
-    return { kind: 'test', path: -1, test, entries: terms.map(term => acquireEntry(table, term)) }
+    return {
+      kind: 'test',
+      path: -1,
+      test,
+      entries: terms.map(t => acquireEntry(table, t.kind, t.path, t.value)),
+    }
   })
 }
 
-type PredicateParts = Pick<Predicate, 'kind' | 'path' | 'entries'> &
-  Partial<Pick<Predicate, 'values' | 'test'>>
+interface PredicateParts {
+  readonly kind: Predicate['kind']
+  readonly path: number
+  readonly entries: readonly Entry[]
+  readonly value?: string
+  readonly values?: ReadonlySet<string>
+  readonly test?: (view: EventView) => boolean
+}
 
 function internPredicate(
   table: PredicateTable,
@@ -116,40 +135,49 @@ function internPredicate(
 ): Predicate {
   let predicate = table.byKey.get(key)
   if (predicate === undefined) {
-    const { kind, path, entries, values, test } = make()
-    predicate = {
-      serial: table.serials++,
-      kind,
-      path,
-      value: '',
-      values,
-      test,
-      entries,
-      key,
-      refs: 0,
-      answer: 0,
-    }
+    predicate = addPredicate(table, make(), key)
     table.byKey.set(key, predicate)
   }
   predicate.refs++
   return predicate
 }
 
+function addPredicate(table: PredicateTable, parts: PredicateParts, key: string): Predicate {
+  const { kind, path, value = '', values, test, entries } = parts
+  const id = table.freeIds.pop() ?? table.byId.length
+  const predicate: Predicate = { id, kind, path, value, values, test, entries, key, refs: 0 }
+  table.byId[id] = predicate
+  if (id >= table.answers.length) {
+    const larger = new Int32Array(table.answers.length * 2)
+    larger.set(table.answers)
+    table.answers = larger
+  }
+  table.answers[id] = 0
+  return predicate
+}
+
 /** Gives a predicate back; the last one takes it out of the table. */
 export function releasePredicate(table: PredicateTable, predicate: Predicate): void {
   const isLast = --predicate.refs === 0
-  if (predicate.key === '') {
-    for (const entry of predicate.entries) releaseEntry(table, entry)
-  } else if (isLast) {
+  if (isLast) {
+    table.byId[predicate.id] = undefined
+    table.freeIds.push(predicate.id)
     table.byKey.delete(predicate.key)
-    for (const entry of predicate.entries) releaseEntry(table, entry)
+  }
+  for (const entry of predicate.entries) {
+    if (isLast && entry.predicate === predicate) entry.predicate = undefined
+    if (isLast || predicate.key === '') releaseEntry(table, entry)
   }
 }
 
-function acquireEntry(table: PredicateTable, { kind, path, value }: TextTerm): Entry {
+function acquireEntry(
+  table: PredicateTable,
+  kind: TextTerm['kind'],
+  path: string,
+  value: string,
+): Entry {
   const id = acquirePath(table.paths, path)
-  const place = table.places[id] ?? { exact: new Map(), prefix: new Map(), suffix: new Map() }
-  table.places[id] = place
+  const place = table.places[id] ?? addPlace(table, id)
   const texts = kind === 'exact' ? place.exact : textsOfLength(place[kind], value.length)
   let entry = texts.get(value)
   if (entry === undefined) {
@@ -158,6 +186,12 @@ function acquireEntry(table: PredicateTable, { kind, path, value }: TextTerm): E
   }
   entry.refs++
   return entry
+}
+
+function addPlace(table: PredicateTable, id: number): PlaceEntries {
+  const place = { exact: new Map(), prefix: new Map(), suffix: new Map() }
+  table.places[id] = place
+  return place
 }
 
 function textsOfLength(
@@ -189,39 +223,33 @@ function releaseEntry(table: PredicateTable, entry: Entry): void {
   releasePath(table.paths, path)
 }
 
-/** Whether the predicate holds for the event that the last walk read; asked once for each event. */
-export function predicateHolds(
-  table: PredicateTable,
-  predicate: Predicate,
-  view: EventView,
-): boolean {
-  const yes = table.paths.walk * 2 + 1
-  const { answer } = predicate
-  if (answer === yes) return true
-  if (answer === yes - 1) return false
-  const holds = evaluate(table, predicate, view)
-  predicate.answer = holds ? yes : yes - 1
+/** Asks a predicate for the event that the last walk read, and keeps the answer. */
+export function askPredicate(table: PredicateTable, id: number, view: EventView): boolean {
+  const holds = evaluate(table, table.byId[id], view)
+  const { walk } = table.paths
+  table.answers[id] = holds ? walk * 2 + 1 : walk * 2
   return holds
 }
 
-function evaluate(table: PredicateTable, predicate: Predicate, view: EventView): boolean {
+function evaluate(
+  table: PredicateTable,
+  predicate: Predicate | undefined,
+  view: EventView,
+): boolean {
+  if (predicate === undefined) return false
   if (predicate.test !== undefined) return predicate.test(view)
   const text = textAt(table.paths, predicate.path)
   if (text === undefined) return false
-  switch (predicate.kind) {
-    case 'exact':
-      return text === predicate.value
-    case 'prefix':
-      return text.startsWith(predicate.value)
-    case 'suffix':
-      return text.endsWith(predicate.value)
-    default:
-      return predicate.values?.has(text) === true
-  }
+  if (predicate.kind === 'prefix') return text.startsWith(predicate.value)
+  if (predicate.kind === 'suffix') return text.endsWith(predicate.value)
+  return predicate.kind === 'exact'
+    ? text === predicate.value
+    : predicate.values?.has(text) === true
 }
 
-/** The texts for which the predicate is found at the place, or undefined where it looks elsewhere. */
-export function wantedTexts(predicate: Predicate, path: number): readonly Entry[] | undefined {
-  if (predicate.path !== path) return undefined
-  return predicate.kind === 'exact' || predicate.kind === 'one-of' ? predicate.entries : undefined
+/** Forgets all answers, so that walks may be counted from the start again. */
+export function restartAnswers(table: PredicateTable): void {
+  table.answers.fill(0)
+  table.paths.stamps.fill(-1)
+  table.paths.walk = 0
 }

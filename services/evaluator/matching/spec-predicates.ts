@@ -49,13 +49,13 @@ function addTypes({ table }: PredicateMaker, spec: MatchSpec, into: Predicate[])
   if (only !== undefined && types?.every(isPlainType)) {
     into.push(
       types.length === 1
-        ? termPredicate(table, exactTerm('type', only))
+        ? termPredicate(table, 'exact', 'type', only)
         : oneOfPredicate(table, 'type', types),
     )
     return
   }
   into.push(
-    testPredicate(table, JSON.stringify(['types', types ?? null]), () => ({
+    testPredicate(table, listKey('types', types), () => ({
       test: ({ event }) => matchesTypes(types, event.type),
       terms: globTerms('type', types),
     })),
@@ -74,9 +74,9 @@ function addOwnTypes(
   types: MatchSpec['types'],
   into: Predicate[],
 ): void {
-  into.push(termPredicate(table, exactTerm('subject', ownId)))
+  into.push(termPredicate(table, 'exact', 'subject', ownId))
   into.push(
-    testPredicate(table, JSON.stringify(['own', types ?? null]), () => ({
+    testPredicate(table, listKey('own', types), () => ({
       test: ({ event: { type, subject } }) =>
         matchesTypes(types, type, { subject, ownId: subject }),
       terms: [],
@@ -93,11 +93,11 @@ function addSources(
   const term = sources.length === 1 && only !== undefined ? sourceTerm(only) : undefined
   into.push(
     term === undefined
-      ? testPredicate(table, JSON.stringify(['sources', sources]), () => ({
+      ? testPredicate(table, listKey('sources', sources), () => ({
           test: ({ event }) => matchesSources(sources, event.source),
           terms: globTerms('source', sources),
         }))
-      : termPredicate(table, term),
+      : termPredicate(table, term.kind, term.path, term.value),
   )
 }
 
@@ -107,6 +107,11 @@ function sourceTerm(glob: string): TextTerm | undefined {
   if (star < 0) return exactTerm('source', glob)
   const isPrefix = star > 0 && star === glob.length - 1
   return isPrefix ? { kind: 'prefix', path: 'source', value: glob.slice(0, -1) } : undefined
+}
+
+/** Keys of lists start with a word; those of filters with a brace, those of choices with a path. */
+function listKey(name: string, list: readonly string[] | null | undefined): string {
+  return list === null || list === undefined ? `${name}:` : `${name}:${JSON.stringify(list)}`
 }
 
 const exactTerm = (path: string, value: string): TextTerm => ({ kind: 'exact', path, value })
@@ -144,7 +149,7 @@ function addTerms(
 ): void {
   for (const path of Object.keys(values)) {
     const value = values[path]
-    if (value !== undefined) into.push(termPredicate(table, { kind, path, value }))
+    if (value !== undefined) into.push(termPredicate(table, kind, path, value))
   }
 }
 

@@ -3,6 +3,7 @@
 import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
+import { decodeOutbox } from './outbox.ts'
 import { UNBUILT } from './partition-owner.ts'
 import { FENCE_HEADER, type Restored, type Step } from './step.ts'
 import type { StepWorld } from './step-runner.ts'
@@ -71,6 +72,7 @@ export async function rebuildTenant<T>(
 ): Promise<void> {
   if (!step.rebuild) return
   const { partition, tenant } = target
+  const fence = await closeToOthers(step, world, target)
   const restored: Restored = {
     documents: new Map(),
     counters: new Map(),
@@ -97,7 +99,27 @@ export async function rebuildTenant<T>(
     { tenant, step: step.name, partition, documents: restored.documents.size },
     'state rebuilt from the log',
   )
-  await writeBack(step, world, target, restored)
+  await writeBack(step, world, { ...target, fence }, restored)
+}
+
+/** After this nobody else commits until the rebuild is done, and all they committed is in the log. */
+async function closeToOthers<T>(
+  step: Step<T>,
+  world: StepWorld,
+  { partition, tenant, fence }: { partition: number; tenant: string; fence: Fence },
+): Promise<Fence> {
+  const { remove, drain } = step.rebuild?.begin?.(partition) ?? { remove: [], drain: [] }
+  if (remove.length === 0) return fence
+  const put = remove.map(key => ({ key, version: 0, body: null }))
+  const result = await world.store.commit({ tenant, fence, put })
+  if (result.kind !== 'ok') throw new Error(`rebuild of ${step.name} was overtaken: ${result.kind}`)
+  for (const outbox of world.store.atomicWithLog ? [] : drain) {
+    const entries = await world.store.readOutbox(tenant, outbox)
+    if (entries.length === 0) continue
+    await world.log.append(entries.flatMap(({ body }) => decodeOutbox(body)))
+    await world.store.commit({ tenant, clear: entries.map(({ id }) => ({ outbox, id })) })
+  }
+  return { ...fence, seq: fence.seq + 1 }
 }
 
 async function writeBack<T>(

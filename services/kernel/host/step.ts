@@ -24,6 +24,12 @@ export interface Restored {
 }
 
 export interface Rebuild {
+  /**
+   * For a partition whose documents others write too: documents removed, and outboxes of those
+   * writers appended, before the sources are read. They must need the removed documents in every
+   * commit; `fold` writes them again, last.
+   */
+  begin?(partition: number): { remove: string[]; drain: string[] }
   /** Topics to read, in this order, and how far back; everything when `ageMs` is omitted. */
   sources: { topic: string; ageMs?: number }[]
   /** Folds one record into what is restored for a tenant. Pure; the highest version wins. */

@@ -15,9 +15,13 @@ import { followContract } from './event-log-follow.ts'
 import { membershipContract } from './event-log-membership.ts'
 import type { MakeWorld } from './event-log-world.ts'
 
-/** Runs the whole contract against the logs that `makeWorld` makes. */
-export function eventLogContract(name: string, makeWorld: MakeWorld): void {
-  describe(`EventLog contract: ${name}`, () => {
+/** Runs the whole contract against the logs that `makeWorld` makes; `skip` says why not. */
+export function eventLogContract(
+  name: string,
+  makeWorld: MakeWorld,
+  skip: string | false = false,
+): void {
+  describe(`EventLog contract: ${name}`, { skip }, () => {
     appendContract(makeWorld)
     consumeContract(makeWorld)
     membershipContract(makeWorld)

@@ -117,12 +117,11 @@ function remove(state: IndexState, member: string): boolean {
 
 function addCondition(state: IndexState, predicates: readonly Predicate[], member: string): number {
   const id = insertCondition(state.conditions, predicates, member)
-  for (const { entries } of predicates) for (const entry of entries) entry.count++
-  const access = mostSelective(predicates)
+  const access = countAndChoose(predicates)
   state.conditions.access[id] = access?.id ?? -1
   const placed = { id, predicates, access }
-  if (access === undefined) addToBucket(state, state.scanned, placed)
-  else for (const entry of access.entries) addToBucket(state, bucketOf(entry), placed)
+  if (access === undefined) addToBucket(state.scanned, placed)
+  else for (const entry of access.entries) addToBucket(bucketOf(entry), placed)
   return id
 }
 
@@ -131,17 +130,21 @@ function bucketOf(entry: Entry): Bucket {
   return entry.bucket
 }
 
-/** The predicate that finds the condition while being wanted by the fewest others. */
-function mostSelective(predicates: readonly Predicate[]): Predicate | undefined {
+/**
+ * Counts one more condition at every entry, and chooses the predicate that finds the condition
+ * while being wanted by the fewest others.
+ */
+function countAndChoose(predicates: readonly Predicate[]): Predicate | undefined {
   let best: Predicate | undefined
   let bestCost = Number.POSITIVE_INFINITY
   for (const predicate of predicates) {
-    if (predicate.entries.length === 0) continue
+    const { entries } = predicate
     let cost = 0
-    for (const { kind, count } of predicate.entries) {
-      cost += kind === 'exact' ? count : count * PARTIAL_TEXT_COST
+    for (const entry of entries) {
+      entry.count++
+      cost += entry.kind === 'exact' ? entry.count : entry.count * PARTIAL_TEXT_COST
     }
-    if (cost < bestCost) {
+    if (entries.length > 0 && cost < bestCost) {
       best = predicate
       bestCost = cost
     }
@@ -188,7 +191,7 @@ function match(state: IndexState, event: CloudEvent): string[] {
     else if (sharing !== undefined) for (const member of sharing) found.push(member)
   }
   const view = viewEvent(event)
-  for (const bucket of buckets) scanBucket(bucket, table, view, report)
+  for (const bucket of buckets) scanBucket(state, bucket, view, report)
   return found
 }
 

@@ -1,8 +1,9 @@
 /**
  * Conditions that one text finds, written out as plain numbers, because following a pointer for
- * each of them is what matching would mostly wait for. A bucket that grows is divided by a second
- * place of the event where that tells its conditions apart, so that a popular text does not
- * become a long scan.
+ * each of them is what matching would mostly wait for. A bucket that events scan again and again
+ * is divided by a second place of the event where that tells its conditions apart, so that a
+ * popular text does not become a long scan. Loading divides nothing, and texts that no event has
+ * never cost it.
  */
 import type { EventView } from '#kernel/domain/filter/event-view.ts'
 import { type ConditionTable, predicatesAt } from './condition-table.ts'
@@ -25,13 +26,15 @@ export interface Placed {
 
 export interface Bucket {
   /**
-   * For each condition: its id, the count of predicates left to ask, and these. The `exact` ones
-   * come first, as `~id`, since their answers are known before. Empty while divided.
+   * For each condition: its id, the count of predicates left to ask, and these; an `exact` one as
+   * `~id`, since its answer is known before. Empty while divided.
    */
   codes: number[]
   size: number
-  /** Size at which dividing is tried next. */
-  divideAt: number
+  /** Scans left until dividing is tried. */
+  scansLeft: number
+  /** Tries that found no place to divide by. */
+  tries: number
   /** The dividing place, -1 while undivided. */
   path: number
   children: Map<string, Bucket> | undefined
@@ -42,7 +45,9 @@ export interface Bucket {
 }
 
 /** Smallest bucket worth dividing: below, asking one by one is as fast. */
-const DIVIDE_AT = 128
+const DIVIDED_SIZE_MIN = 48
+/** Scans after which dividing pays; each try in vain waits four times as long for the next. */
+const SCANS_BEFORE_DIVIDING = 16
 /** Share of the conditions that may still be asked after dividing. */
 const REMAINING_MAX = 0.6
 const DIVISIONS_MAX = 5
@@ -56,7 +61,8 @@ function emptyBucket(used: readonly number[]): Bucket {
   return {
     codes: [],
     size: 0,
-    divideAt: DIVIDE_AT,
+    scansLeft: SCANS_BEFORE_DIVIDING,
+    tries: 0,
     path: -1,
     children: undefined,
     rest: undefined,
@@ -64,14 +70,13 @@ function emptyBucket(used: readonly number[]): Bucket {
   }
 }
 
-export function addToBucket(tables: BucketTables, bucket: Bucket, condition: Placed): void {
+export function addToBucket(bucket: Bucket, condition: Placed): void {
   bucket.size++
   if (bucket.children === undefined) {
     pushCode(bucket, condition)
-    if (bucket.size >= bucket.divideAt) divide(tables, bucket)
     return
   }
-  for (const part of partsFor(bucket, condition)) addToBucket(tables, part, condition)
+  for (const part of partsFor(bucket, condition)) addToBucket(part, condition)
 }
 
 /** The parts of a divided bucket that hold the condition, made where they are missing. */
@@ -92,16 +97,19 @@ function partsFor(bucket: Bucket, condition: Placed): Bucket[] {
 }
 
 /** Writes the condition out, without the predicates that being in this bucket already proves. */
-function pushCode({ codes, used }: Bucket, condition: Placed): void {
+function pushCode(bucket: Bucket, condition: Placed): void {
+  const { codes, used } = bucket
   const { id, predicates } = condition
-  const start = codes.push(id, 0)
-  for (const each of predicates) {
-    if (each.kind === 'exact' && !isProven(condition, used, each)) codes.push(~each.id)
-  }
-  for (const each of predicates) {
-    if (each.kind !== 'exact' && !isProven(condition, used, each)) codes.push(each.id)
+  const start = codes.length + 2
+  codes.push(id, 0)
+  for (let at = 0; at < predicates.length; at++) {
+    const predicate = predicates[at]
+    if (predicate === undefined || isProven(condition, used, predicate)) continue
+    codes.push(predicate.kind === 'exact' ? ~predicate.id : predicate.id)
   }
   codes[start - 1] = codes.length - start
+  // A copy has no room to spare: most texts of a large index find one condition only.
+  if (bucket.size === 1) bucket.codes = codes.slice()
 }
 
 function isProven(condition: Placed, used: readonly number[], predicate: Predicate): boolean {
@@ -157,12 +165,29 @@ function isDecider({ kind }: Predicate): boolean {
 
 /** Reports every condition in the bucket that holds for the event of the last walk. */
 export function scanBucket(
+  tables: BucketTables,
   bucket: Bucket,
-  table: PredicateTable,
   view: EventView,
   report: (id: number) => void,
 ): void {
-  const { codes, children, rest } = bucket
+  if (bucket.size >= DIVIDED_SIZE_MIN && --bucket.scansLeft === 0) divide(tables, bucket)
+  const { children, rest } = bucket
+  if (children === undefined) {
+    scanCodes(tables.table, bucket.codes, view, report)
+    return
+  }
+  const text = textAt(tables.table.paths, bucket.path)
+  const child = text === undefined ? undefined : children.get(text)
+  if (child !== undefined) scanBucket(tables, child, view, report)
+  if (rest !== undefined) scanBucket(tables, rest, view, report)
+}
+
+function scanCodes(
+  table: PredicateTable,
+  codes: readonly number[],
+  view: EventView,
+  report: (id: number) => void,
+): void {
   const { answers } = table
   const yes = table.paths.walk * 2 + 1
   for (let at = 0, next = 0; at < codes.length; at = next) {
@@ -176,25 +201,21 @@ export function scanBucket(
     }
     if (ask === next) report(codes[at] ?? 0)
   }
-  if (children === undefined) return
-  const text = textAt(table.paths, bucket.path)
-  const child = text === undefined ? undefined : children.get(text)
-  if (child !== undefined) scanBucket(child, table, view, report)
-  if (rest !== undefined) scanBucket(rest, table, view, report)
 }
 
 function divide(tables: BucketTables, bucket: Bucket): void {
+  if (bucket.children !== undefined) return
   const members = membersOf(tables, bucket.codes)
   const path = bucket.used.length <= DIVISIONS_MAX ? bestPlace(members, bucket.used) : undefined
   if (path === undefined) {
-    bucket.divideAt = bucket.size * 2
+    bucket.scansLeft = SCANS_BEFORE_DIVIDING * 4 ** ++bucket.tries
     return
   }
   bucket.codes = []
   bucket.path = path
   bucket.children = new Map()
   for (const condition of members) {
-    for (const part of partsFor(bucket, condition)) addToBucket(tables, part, condition)
+    for (const part of partsFor(bucket, condition)) addToBucket(part, condition)
   }
 }
 

@@ -25,7 +25,7 @@ export interface ConditionTable {
   slotsUsed: number
 }
 
-const ROWS_AT_FIRST = 256
+const ROWS_AT_FIRST = 1_024
 
 export function createConditionTable(): ConditionTable {
   return {
@@ -136,17 +136,20 @@ function fillSlot(table: ConditionTable, id: number): void {
 
 /** Makes room and drops the marks of removed conditions. */
 function rebuildSlots(table: ConditionTable): void {
-  const held = table.slots.filter(slot => slot > 0)
-  table.slots = new Int32Array(
-    held.length * 4 < table.slots.length ? table.slots.length : table.slots.length * 2,
-  )
-  table.slotsUsed = held.length
-  const mask = table.slots.length - 1
-  for (const slot of held) {
-    let at = (table.hashes[slot - 1] ?? 0) & mask
-    while (table.slots[at] !== 0) at = (at + 1) & mask
-    table.slots[at] = slot
+  const { slots, hashes } = table
+  let held = 0
+  for (const slot of slots) if (slot > 0) held++
+  const length = held * 4 < slots.length ? slots.length : slots.length * 4
+  const mask = length - 1
+  const rebuilt = new Int32Array(length)
+  for (const slot of slots) {
+    if (slot <= 0) continue
+    let at = (hashes[slot - 1] ?? 0) & mask
+    while (rebuilt[at] !== 0) at = (at + 1) & mask
+    rebuilt[at] = slot
   }
+  table.slots = rebuilt
+  table.slotsUsed = held
 }
 
 function growRows(table: ConditionTable): void {

@@ -112,6 +112,11 @@ export function releasePath(table: PathTable, id: number): void {
   }
 }
 
+/** The path that an id stands for. */
+export function pathText(table: PathTable, id: number): string | undefined {
+  return table.byId[id]?.path
+}
+
 /** Reads every place of the tree from the event. */
 export function walkEvent(table: PathTable, event: JsonObject): void {
   table.walk++

@@ -6,7 +6,14 @@
 import type { EventView } from '#kernel/domain/filter/event-view.ts'
 import type { Bucket } from './bucket.ts'
 import type { TextTerm } from './match-term.ts'
-import { acquirePath, createPathTable, type PathTable, releasePath, textAt } from './path-table.ts'
+import {
+  acquirePath,
+  createPathTable,
+  type PathTable,
+  pathText,
+  releasePath,
+  textAt,
+} from './path-table.ts'
 
 /** One text that some predicate wants at one place, and the bucket of who is found by it. */
 export interface Entry {
@@ -39,6 +46,7 @@ export interface Predicate {
 
 /** The entries at one place of an event. */
 export interface PlaceEntries {
+  readonly path: number
   readonly exact: Map<string, Entry>
   /** By length, so that a text is looked up once for each length in use. */
   readonly prefix: Map<number, Map<string, Entry>>
@@ -47,7 +55,9 @@ export interface PlaceEntries {
 
 export interface PredicateTable {
   readonly paths: PathTable
+  /** Places by the id of their path, and by its text. */
   readonly places: (PlaceEntries | undefined)[]
+  readonly placeOf: Map<string, PlaceEntries>
   readonly byKey: Map<string, Predicate>
   readonly byId: (Predicate | undefined)[]
   readonly freeIds: number[]
@@ -64,6 +74,7 @@ export function createPredicateTable(): PredicateTable {
   return {
     paths: createPathTable(),
     places: [],
+    placeOf: new Map(),
     byKey: new Map(),
     byId: [],
     freeIds: [],
@@ -78,9 +89,10 @@ export function termPredicate(
   path: string,
   value: string,
 ): Predicate {
-  const entry = acquireEntry(table, kind, path, value)
+  const entry = entryOf(table, kind, path, value)
   let { predicate } = entry
   if (predicate === undefined) {
+    entry.refs++
     predicate = addPredicate(table, { kind, path: entry.path, value, entries: [entry] }, '')
     entry.predicate = predicate
   }
@@ -158,15 +170,13 @@ function addPredicate(table: PredicateTable, parts: PredicateParts, key: string)
 
 /** Gives a predicate back; the last one takes it out of the table. */
 export function releasePredicate(table: PredicateTable, predicate: Predicate): void {
-  const isLast = --predicate.refs === 0
-  if (isLast) {
-    table.byId[predicate.id] = undefined
-    table.freeIds.push(predicate.id)
-    table.byKey.delete(predicate.key)
-  }
+  if (--predicate.refs > 0) return
+  table.byId[predicate.id] = undefined
+  table.freeIds.push(predicate.id)
+  if (predicate.key !== '') table.byKey.delete(predicate.key)
   for (const entry of predicate.entries) {
-    if (isLast && entry.predicate === predicate) entry.predicate = undefined
-    if (isLast || predicate.key === '') releaseEntry(table, entry)
+    if (entry.predicate === predicate) entry.predicate = undefined
+    if (--entry.refs === 0) removeEntry(table, entry)
   }
 }
 
@@ -176,21 +186,41 @@ function acquireEntry(
   path: string,
   value: string,
 ): Entry {
-  const id = acquirePath(table.paths, path)
-  const place = table.places[id] ?? addPlace(table, id)
-  const texts = kind === 'exact' ? place.exact : textsOfLength(place[kind], value.length)
-  let entry = texts.get(value)
-  if (entry === undefined) {
-    entry = { kind, path: id, value, count: 0, refs: 0, predicate: undefined, bucket: undefined }
-    texts.set(value, entry)
-  }
+  const entry = entryOf(table, kind, path, value)
   entry.refs++
   return entry
 }
 
-function addPlace(table: PredicateTable, id: number): PlaceEntries {
-  const place = { exact: new Map(), prefix: new Map(), suffix: new Map() }
+/** The entry of a term, made where it is missing; the caller counts it in `refs`. */
+function entryOf(
+  table: PredicateTable,
+  kind: TextTerm['kind'],
+  path: string,
+  value: string,
+): Entry {
+  const place = table.placeOf.get(path) ?? addPlace(table, path)
+  const texts = kind === 'exact' ? place.exact : textsOfLength(place[kind], value.length)
+  const known = texts.get(value)
+  if (known !== undefined) return known
+  const id = acquirePath(table.paths, path)
+  const entry: Entry = {
+    kind,
+    path: id,
+    value,
+    count: 0,
+    refs: 0,
+    predicate: undefined,
+    bucket: undefined,
+  }
+  texts.set(value, entry)
+  return entry
+}
+
+function addPlace(table: PredicateTable, path: string): PlaceEntries {
+  const id = acquirePath(table.paths, path)
+  const place = { path: id, exact: new Map(), prefix: new Map(), suffix: new Map() }
   table.places[id] = place
+  table.placeOf.set(path, place)
   return place
 }
 
@@ -206,20 +236,20 @@ function textsOfLength(
   return texts
 }
 
-function releaseEntry(table: PredicateTable, entry: Entry): void {
-  const { kind, path, value } = entry
+function removeEntry(table: PredicateTable, { kind, path, value }: Entry): void {
   const place = table.places[path]
-  if (--entry.refs === 0 && place !== undefined) {
-    if (kind === 'exact') place.exact.delete(value)
-    else {
-      const texts = place[kind].get(value.length)
-      texts?.delete(value)
-      if (texts?.size === 0) place[kind].delete(value.length)
-    }
-    if (place.exact.size + place.prefix.size + place.suffix.size === 0) {
-      table.places[path] = undefined
-    }
+  if (place === undefined) return
+  if (kind === 'exact') place.exact.delete(value)
+  else {
+    const texts = place[kind].get(value.length)
+    texts?.delete(value)
+    if (texts?.size === 0) place[kind].delete(value.length)
   }
+  releasePath(table.paths, path)
+  if (place.exact.size + place.prefix.size + place.suffix.size > 0) return
+  const name = pathText(table.paths, path)
+  if (name !== undefined) table.placeOf.delete(name)
+  table.places[path] = undefined
   releasePath(table.paths, path)
 }
 

@@ -54,13 +54,16 @@ function addTypes({ table }: PredicateMaker, spec: MatchSpec, into: Predicate[])
     )
     return
   }
+  const key = types === null || types === undefined ? ANY_TYPE : listKey('types', types)
   into.push(
-    testPredicate(table, listKey('types', types), () => ({
+    testPredicate(table, key, () => ({
       test: ({ event }) => matchesTypes(types, event.type),
       terms: globTerms('type', types),
     })),
   )
 }
+
+const ANY_TYPE = 'types:'
 
 /** An exact type that anyone may take who names it. */
 function isPlainType(type: string): boolean {

@@ -58,9 +58,8 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
   let waiting: Waiting[] = []
   let bytes = 0
   let isOpen = false
-  let isScheduled = false
   let isClosed = false
-  let lingerUntil = 0
+  const timer = createTimer(commit)
 
   function begin(): void {
     connection.exec('begin immediate')
@@ -97,28 +96,10 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
       rollBack(error)
       return
     }
-    const endedAt = performance.now()
-    lingerUntil = endedAt + Math.min(endedAt - startedAt, LINGER_MS_MAX)
+    timer.took(startedAt)
     const taken = take()
     for (const each of participants) each.committed?.()
     for (const { resolve } of taken) resolve()
-  }
-
-  function turn(): void {
-    if (performance.now() < lingerUntil && isOpen) {
-      setImmediate(turn)
-      return
-    }
-    isScheduled = false
-    commit()
-  }
-
-  function schedule(): void {
-    if (waiting.length >= WRITES_MAX || bytes >= BYTES_MAX) commit()
-    else if (!isScheduled) {
-      isScheduled = true
-      setImmediate(turn)
-    }
   }
 
   function write<T>(code: UnavailableCode, size: number, work: () => T): Promise<T> {
@@ -134,7 +115,8 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
     bytes += size
     return new Promise<T>((resolve, reject) => {
       waiting.push({ code, resolve: () => resolve(value), reject })
-      schedule()
+      if (waiting.length >= WRITES_MAX || bytes >= BYTES_MAX) commit()
+      else timer.schedule()
     })
   }
 
@@ -154,6 +136,31 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
     isOpen: () => isOpen,
     join: participant => participants.push(participant),
     close,
+  }
+}
+
+/** Calls `commit` after this turn of the event loop, or a little later when commits are slow. */
+function createTimer(commit: () => void) {
+  let isScheduled = false
+  let notBefore = 0
+  function turn(): void {
+    if (performance.now() < notBefore) {
+      setImmediate(turn)
+      return
+    }
+    isScheduled = false
+    commit()
+  }
+  return {
+    schedule() {
+      if (!isScheduled) setImmediate(turn)
+      isScheduled = true
+    },
+    /** Notes a commit that began at `startedAt` and has just ended. */
+    took(startedAt: number) {
+      const endedAt = performance.now()
+      notBefore = endedAt + Math.min(endedAt - startedAt, LINGER_MS_MAX)
+    },
   }
 }
 

@@ -1,0 +1,41 @@
+import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { type MailboxDocument, type MailboxLease, mailboxKey } from './message-document.ts'
+
+/** Tokens of a mailbox that nobody remembers start at the seconds since this instant. */
+const TOKEN_EPOCH_MS = Date.UTC(2026, 0, 1)
+
+/**
+ * The lowest token a mailbox without a document may give. Counting seconds keeps it above every
+ * token of a mailbox that was idle longer than the log remembers and whose store was lost (I6).
+ */
+export function tokenFloor(now: number): number {
+  return Math.max(1, Math.floor((now - TOKEN_EPOCH_MS) / 1000))
+}
+
+/** A mailbox document in one unit of work. */
+export interface OpenMailbox {
+  leases(): Readonly<Record<string, MailboxLease>>
+  /** Version that was loaded, or that this unit writes. */
+  version(): number
+  /** Marks the document as written once, so that concurrent operations meet, and gives it. */
+  change(): MailboxDocument
+}
+
+/** Opens the mailbox of an agent; an absent one is empty. */
+export function openMailbox(unit: UnitOfWork, agent: string): OpenMailbox {
+  const key = mailboxKey(agent)
+  const found = unit.get<MailboxDocument>(key)
+  const doc: MailboxDocument = found
+    ? { tokenNext: found.tokenNext, leases: { ...found.leases } }
+    : { tokenNext: tokenFloor(unit.now), leases: {} }
+  let isChanged = false
+  return {
+    leases: () => doc.leases,
+    version: () => unit.version(key),
+    change() {
+      if (!isChanged) unit.put(key, doc)
+      isChanged = true
+      return doc
+    },
+  }
+}

@@ -53,7 +53,7 @@ export const PLATFORM_PRODUCER_TYPES = [
 
 /** The occurrence an event reports: its `dedupkey`, else `source` + `id`. */
 export function dedupKeyOf(event: CloudEvent): string {
-  const key = event['dedupkey']
+  const key = event.dedupkey
   return typeof key === 'string' && key !== '' ? key : `${event.source}\n${event.id}`
 }
 

@@ -57,7 +57,10 @@ export const limitsSchema = z.strictObject({
     })
     .nullable()
     .optional(),
-  rate: z.strictObject({ perMinute: z.int().min(1).max(100_000) }).nullable().optional(),
+  rate: z
+    .strictObject({ perMinute: z.int().min(1).max(100_000) })
+    .nullable()
+    .optional(),
   storm: z
     .strictObject({ windowMs: z.int().min(1000).max(86_400_000), max: z.int().min(1).max(100_000) })
     .nullable()

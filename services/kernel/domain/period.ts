@@ -26,9 +26,7 @@ export function monthOf(nowMs: number, zone: string): string {
 
 /** First instant after the day or month that `nowMs` lies in, ms since the epoch. */
 export function periodEnd(nowMs: number, zone: string, period: 'day' | 'month'): number {
-  const start = Temporal.Instant.fromEpochMilliseconds(nowMs)
-    .toZonedDateTimeISO(zone)
-    .startOfDay()
+  const start = Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(zone).startOfDay()
   const end = period === 'day' ? start.add({ days: 1 }) : start.with({ day: 1 }).add({ months: 1 })
   return end.startOfDay().epochMilliseconds
 }

@@ -71,6 +71,8 @@ export interface SubscriptionState {
   at: string
   /** When a pause or a suspension ends by itself. */
   until?: string
+  /** Subscription version at which the operation part last changed. */
+  version: number
 }
 
 /** Who asked for the subscription. An agent's origin comes from its lease handle. */

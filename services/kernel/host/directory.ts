@@ -1,29 +1,16 @@
 /** Typed reading of the live tables: what a decision is given about its surroundings. */
 import type { Agent } from '#kernel/domain/agent.ts'
-import { tenantKey } from '#kernel/domain/ids.ts'
+import {
+  type ObjectKind,
+  objectKey,
+  POLICY_ID,
+  TABLE_OF,
+  TENANT_ID,
+} from '#kernel/domain/object-key.ts'
 import { defaultPolicy, type Policy } from '#kernel/domain/policy.ts'
 import type { StoredKey } from '#kernel/domain/principal.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { LiveTables } from './live-tables.ts'
-
-/** Objects that the registry writes, and the table each lives in. */
-export const TABLE_OF = {
-  subscription: 'subscriptions',
-  policy: 'policies',
-  agent: 'policies',
-  key: 'policies',
-  tenant: 'policies',
-  source: 'sources',
-} as const
-export type ObjectKind = keyof typeof TABLE_OF
-
-/** Key of an object in its table and in `registry.changes`. */
-export function objectKey(tenant: string, kind: ObjectKind, id: string): string {
-  return tenantKey(tenant, kind, id)
-}
-
-/** The one policy document of a tenant has this id. */
-export const POLICY_ID = 'policy'
 
 export interface Directory {
   /** Deleted subscriptions too, while their document is kept. */
@@ -49,7 +36,7 @@ export function createDirectory(tables: LiveTables): Directory {
   return {
     subscription: (tenant, id) => find<Subscription>(tenant, 'subscription', id, true),
     policy: tenant => find<Policy>(tenant, 'policy', POLICY_ID) ?? defaultPolicy(tenant),
-    tenant: tenant => find(tenant, 'tenant', 'tenant'),
+    tenant: tenant => find(tenant, 'tenant', TENANT_ID),
     agent: (tenant, id) => find<Agent>(tenant, 'agent', id),
     key: (tenant, id) => find<StoredKey>(tenant, 'key', id),
     source: (tenant, name) => find(tenant, 'source', name),

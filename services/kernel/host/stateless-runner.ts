@@ -4,6 +4,7 @@
  */
 import type { Output } from '#kernel/domain/unit-of-work.ts'
 import type { ConsumeOptions, LogRecord } from '#kernel/ports/event-log.ts'
+import { extTenant } from '#topologies/topics.ts'
 import { deadLetterOutput } from './dead-letter.ts'
 import type { RunningStep, StepWorld } from './step-runner.ts'
 
@@ -12,7 +13,7 @@ export interface StatelessStep {
   topics: string[]
   withExtIngress?: boolean
   /** Outputs of one record; throwing makes the record poison. */
-  map(record: LogRecord): Output[]
+  map(record: LogRecord): Output[] | Promise<Output[]>
 }
 
 /** Starts consuming; resolves once subscribed. */
@@ -22,7 +23,8 @@ export async function runStatelessStep(
 ): Promise<RunningStep> {
   const handle: ConsumeOptions['handle'] = async batch => {
     await world.gate()
-    const outputs = batch.records.flatMap(record => mapOrBury(step, record, world))
+    const outputs: Output[] = []
+    for (const record of batch.records) outputs.push(...(await mapOrBury(step, record, world)))
     if (!batch.isOwned()) return
     if (outputs.length > 0) await world.log.append(outputs.map(o => world.writer.encode(o)))
     if (batch.isOwned()) await batch.commit((batch.records.at(-1)?.offset ?? -1) + 1)
@@ -32,16 +34,16 @@ export async function runStatelessStep(
   return log.consume({ group: name, topics, withExtIngress, batchMax, handle })
 }
 
-function mapOrBury(
+async function mapOrBury(
   step: StatelessStep,
   record: LogRecord,
   world: Pick<StepWorld, 'clock' | 'logger'>,
-): Output[] {
+): Promise<Output[]> {
   try {
-    return step.map(record)
+    return await step.map(record)
   } catch (error) {
     const { topic, partition, offset } = record
     world.logger.warn({ topic, partition, offset, err: error }, 'record refused')
-    return [deadLetterOutput({ record, error }, world.clock)]
+    return [deadLetterOutput({ record, error, tenant: extTenant(topic) }, world.clock)]
   }
 }

@@ -1,0 +1,200 @@
+/**
+ * The registry: the one door for changes. An ordinary step over `registry.changes`; each change
+ * is applied by a pure function and answered once, also when it is asked twice.
+ */
+
+import { tenantKey } from '#kernel/domain/ids.ts'
+import { type ObjectKind, objectKey, TABLE_OF } from '#kernel/domain/object-key.ts'
+import type { Principal } from '#kernel/domain/principal.ts'
+import { isLive, type StartsAt, type Subscription } from '#kernel/domain/subscription.ts'
+import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { ERRORS } from '#kernel/errors.ts'
+import type { Directory } from '#kernel/host/directory.ts'
+import { OWN_QUEUE, type Step, type StepItem } from '#kernel/host/step.ts'
+import type { RecordCodec } from '#schemas/codec.ts'
+import type { Answer, Change } from '#schemas/generated/records.ts'
+import { applyObject } from './apply-object.ts'
+import { applySubscription } from './apply-subscription.ts'
+import type { ChangeContext, ChangeRequest, RegistryObject } from './change-request.ts'
+import { isRefusal } from './change-request.ts'
+import { changedMembers } from './changed-members.ts'
+import { dueHints, requestDue } from './registry-due.ts'
+import { registryRebuild } from './registry-rebuild.ts'
+
+/** Ms during which the same change id gets the same answer. */
+const ANSWERED_TTL_MS = 24 * 3_600_000
+
+/** A change and the ingress positions read after it. */
+export interface RegistryItem {
+  change: Change
+  startsAt: StartsAt
+}
+
+export interface RegistryWorld {
+  codec: RecordCodec
+  directory: Directory
+  /** End offsets of the ingress topics that a tenant's subscriptions may match. */
+  ingressEnds(tenants: string[]): Promise<Map<string, StartsAt>>
+}
+
+export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
+  const { codec, directory } = world
+  return {
+    name: 'registry',
+    topics: ['registry.changes'],
+    journal: 'audit',
+    lastTopics: ['registry.answers'],
+    rebuild: registryRebuild(codec),
+    read: record => {
+      if (!record.value) return null
+      const change = codec.decode('change', record.value)
+      return { tenant: change.tenant, value: { change, startsAt: {} } }
+    },
+    prepare: async items => {
+      const ends = await world.ingressEnds([...new Set(items.map(item => item.tenant))])
+      for (const item of items) item.value.startsAt = ends.get(item.tenant) ?? {}
+    },
+    hints: ({ value: { change } }) => ({
+      documents: [documentKey(change.kind, change.id), answerKey(change.changeId)],
+      counters: [],
+    }),
+    decide: (unit, item) => decideChange(unit, item, directory),
+    dueHints,
+    decideDue: requestDue,
+  }
+}
+
+const documentKey = (kind: string, id: string) => `reg/${kind}/${id}`
+const answerKey = (changeId: string) => `answered/${changeId}`
+
+function decideChange(unit: UnitOfWork, item: StepItem<RegistryItem>, directory: Directory): void {
+  const { change } = item.value
+  const answered = unit.get<Answer>(answerKey(change.changeId))
+  if (answered) {
+    emitAnswer(unit, answered)
+    return
+  }
+  const request = toRequest(change)
+  const current = unit.get<RegistryObject>(documentKey(change.kind, change.id))
+  const context: ChangeContext = {
+    policy: directory.policy(change.tenant),
+    agent: id => directory.agent(change.tenant, id),
+    startsAt: item.value.startsAt,
+    now: unit.now,
+  }
+  const outcome =
+    request.kind === 'subscription'
+      ? applySubscription(current as RegistryObject<Subscription> | undefined, request, context)
+      : applyObject(
+          current as RegistryObject<Record<string, unknown>> | undefined,
+          request,
+          context,
+        )
+  if (isRefusal(outcome)) {
+    emitAudit(unit, change, { version: current?.version ?? 0, outcome: 'refused', changes: [] })
+    const { refused, message, facts } = outcome
+    const { cause: _cause, ...shown } = facts ?? {}
+    const body = { message, facts: shown }
+    answer(unit, change, { status: ERRORS[refused].status, code: refused, body })
+    return
+  }
+  unit.put(documentKey(change.kind, change.id), outcome.next)
+  emitTable(unit, request, outcome.next)
+  const changes = changedMembers(current?.doc, outcome.next.doc)
+  emitAudit(unit, change, { version: outcome.next.version, outcome: 'applied', changes })
+  if (request.kind === 'subscription') {
+    announce(unit, change, outcome.next.doc as Subscription)
+  }
+  answer(unit, change, { status: outcome.status, code: null, body: outcome.next.doc })
+}
+
+function toRequest(change: Change): ChangeRequest {
+  return {
+    ...change,
+    kind: change.kind as ObjectKind,
+    by: change.by as Principal,
+  }
+}
+
+function emitTable(unit: UnitOfWork, change: ChangeRequest, next: RegistryObject): void {
+  const { tenant, kind, id } = change
+  unit.emit({
+    topic: TABLE_OF[kind],
+    key: objectKey(tenant, kind, id),
+    id: `${kind}/${id}/${next.version}`,
+    tenant,
+    value: {
+      tenant,
+      kind,
+      id,
+      version: next.version,
+      deleted: next.deleted,
+      updatedAt: unit.now,
+      doc: next.doc,
+    },
+  })
+}
+
+function emitAudit(
+  unit: UnitOfWork,
+  change: Change,
+  result: { version: number; outcome: string; changes: unknown },
+): void {
+  const { tenant, kind, id, action, by, reason, changeId } = change
+  unit.emit({
+    topic: 'audit',
+    key: tenantKey(tenant, kind, id),
+    id: changeId,
+    tenant,
+    value: { tenant, kind, id, action, by, reason, changeId, at: unit.now, ...result },
+  })
+}
+
+/**
+ * The change marker: appended before the answer, so that the guard, which takes versions from
+ * markers, delivers nothing that was decided under the old version after the answer. It also
+ * keeps the due entries for `until` and `expiresAt`.
+ */
+function announce(unit: UnitOfWork, change: Change, doc: Subscription): void {
+  const { tenant, changeId } = change
+  unit.emit({
+    topic: 'candidates',
+    key: tenantKey(tenant, doc.id),
+    id: `${changeId}/marker`,
+    tenant,
+    value: {
+      kind: 'marker',
+      tenant,
+      subscription: doc.id,
+      version: doc.version,
+      candidateId: '',
+      occurrenceId: '',
+      event: null,
+      position: null,
+      recordedAt: null,
+      verdict: null,
+      marker: { changeId, operation: doc.state.operation, approval: doc.state.approval },
+      at: unit.now,
+    },
+  })
+  const { operation, until } = doc.state
+  const expiresAt = isLive(doc.state) ? doc.limits.expiresAt : null
+  const ends = operation === 'deleted' ? undefined : (until ?? expiresAt)
+  unit.due(OWN_QUEUE, `subscription/${doc.id}`, ends ? Date.parse(ends) : null)
+}
+
+function answer(
+  unit: UnitOfWork,
+  change: Change,
+  result: Pick<Answer, 'status' | 'code' | 'body'>,
+): void {
+  const { changeId, tenant } = change
+  const record: Answer = { changeId, tenant, at: unit.now, ...result }
+  unit.put(answerKey(changeId), record, { ttlMs: ANSWERED_TTL_MS })
+  emitAnswer(unit, record)
+}
+
+function emitAnswer(unit: UnitOfWork, value: Answer): void {
+  const { changeId, tenant } = value
+  unit.emit({ topic: 'registry.answers', key: changeId, id: changeId, tenant, value })
+}

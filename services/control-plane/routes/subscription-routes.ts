@@ -1,0 +1,213 @@
+/** `/v1/subscriptions`, `/v1/apply` and the tenant's switches: asked of the registry, read from the tables. */
+import { z } from 'zod'
+import type { Authenticate } from '#kernel/adapters/http/authenticate.ts'
+import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
+import { hashId } from '#kernel/domain/ids.ts'
+import { parseWith } from '#kernel/domain/parse-with.ts'
+import { isPermitted, type Permission, type Principal } from '#kernel/domain/principal.ts'
+import { type Subscription, subscriptionSchema } from '#kernel/domain/subscription.ts'
+import { AmbitError } from '#kernel/errors.ts'
+import type { Directory } from '#kernel/host/directory.ts'
+import type { LiveTables } from '#kernel/host/live-tables.ts'
+import type { Ids } from '#kernel/ports/ids.ts'
+import type { ChangeOrder, ChangeResult, RegistryClient } from '../registry/registry-client.ts'
+import { ensureAgent } from './ensure-agent.ts'
+import { pageOf, pageQuery } from './page.ts'
+import { ifMatchOf, sendChange } from './send-change.ts'
+
+export interface SubscriptionRoutesWorld {
+  authenticate: Authenticate
+  registry: RegistryClient
+  directory: Directory
+  tables: LiveTables
+  ids: Ids
+  /** Tenant in which unknown agents are created with defaults; none elsewhere. */
+  autoAgentTenant?: string
+  /** The newest decision of a subscription, for `last`. */
+  lastOf(tenant: string, id: string): unknown
+}
+
+const idParams = z.strictObject({ id: z.string().min(1).max(256) })
+const reasonBody = z.strictObject({
+  reason: z.string().min(1).max(1000),
+  until: z.iso.datetime({ offset: true }).optional(),
+})
+const looseReason = z.strictObject({ reason: z.string().max(1000).optional() }).nullish()
+
+/** Registers the routes. */
+export function subscriptionRoutes(app: HttpApp, world: SubscriptionRoutesWorld): void {
+  createAndList(app, world)
+  readAndEdit(app, world)
+  lifecycle(app, world)
+}
+
+/** The caller, refused without the permission. */
+export async function permitted(
+  world: { authenticate: Authenticate },
+  request: Parameters<Authenticate>[0],
+  permission: Permission,
+): Promise<Principal> {
+  const principal = await world.authenticate(request)
+  if (isPermitted(principal, permission)) return principal
+  throw new AmbitError('forbidden', `This key does not hold the permission ${permission}.`)
+}
+
+/** The body as a subscription whose filters compile; expressions are checked when written. */
+export function checkedSubscription(body: unknown) {
+  const input = parseWith(subscriptionSchema, body)
+  compileFilters({ types: input.on.types, sources: input.on.sources, filters: input.filters })
+  return input
+}
+
+function createAndList(app: HttpApp, world: SubscriptionRoutesWorld): void {
+  app.post('/v1/subscriptions', async (request, reply) => {
+    const by = await permitted(world, request, 'subscriptions:write')
+    const input = checkedSubscription(request.body)
+    const key = request.headers['idempotency-key']
+    const idempotencyKey = typeof key === 'string' ? key : undefined
+    const name = idempotencyKey ?? world.ids.random()
+    const id = hashId('s', by.tenant, by.kind, by.id, name)
+    await ensureAgent(world, by, input.agent)
+    const order: ChangeOrder = { kind: 'subscription', id, action: 'create', body: input }
+    return sendChange(
+      reply,
+      await world.registry.ask(by, { ...order, idempotencyKey }),
+      view(world),
+    )
+  })
+  app.get(
+    '/v1/subscriptions',
+    {
+      schema: {
+        querystring: pageQuery.extend({
+          agent: z.string().optional(),
+          state: z.string().optional(),
+          managedBy: z.string().optional(),
+        }),
+      },
+    },
+    async request => {
+      const { tenant } = await permitted(world, request, 'read')
+      const { agent, state, managedBy } = request.query
+      const found = subscriptionsOf(world, tenant)
+        .filter(s => (state ? s.state.operation === state || s.state.approval === state : true))
+        .filter(s => state !== undefined || s.state.operation !== 'deleted')
+        .filter(s => agent === undefined || s.agent === agent)
+        .filter(s => managedBy === undefined || s.managedBy === managedBy)
+      return pageOf(found, request.query, s => s.id, view(world))
+    },
+  )
+}
+
+/** Every subscription of a tenant, deleted ones included, ordered by id. */
+export function subscriptionsOf(
+  { tables }: Pick<SubscriptionRoutesWorld, 'tables'>,
+  tenant: string,
+): Subscription[] {
+  const found: Subscription[] = []
+  const prefix = `${encodeURIComponent(tenant)}/`
+  for (const key of tables.keys('subscriptions')) {
+    if (!key.startsWith(prefix)) continue
+    const document = tables.get('subscriptions', key)
+    if (document?.kind === 'subscription') found.push(document.doc as Subscription)
+  }
+  return found.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** The stored form as people see it, with its newest fate. */
+function view(world: SubscriptionRoutesWorld) {
+  return (doc: unknown) => {
+    const subscription = doc as Subscription
+    const { startsAt: _startsAt, ...shown } = subscription
+    return { ...shown, next: [], last: world.lastOf(subscription.tenant, subscription.id) ?? null }
+  }
+}
+
+function readAndEdit(app: HttpApp, world: SubscriptionRoutesWorld): void {
+  app.get('/v1/subscriptions/:id', { schema: { params: idParams } }, async request => {
+    const { tenant } = await permitted(world, request, 'read')
+    return view(world)(existing(world, tenant, request.params.id))
+  })
+  app.patch('/v1/subscriptions/:id', { schema: { params: idParams } }, async (request, reply) => {
+    const by = await permitted(world, request, 'subscriptions:write')
+    const { id } = request.params
+    const doc = existing(world, by.tenant, id)
+    checkPatch(request.body)
+    const { agent } = request.body as { agent?: unknown }
+    if (typeof agent === 'string' && agent !== doc.agent) await ensureAgent(world, by, agent)
+    const ifVersion = ifMatchOf(request)
+    const result = await ask(world, by, request, {
+      id,
+      action: 'patch',
+      body: request.body,
+      ifVersion,
+    })
+    return sendChange(reply, result, view(world))
+  })
+  app.delete('/v1/subscriptions/:id', { schema: { params: idParams } }, async (request, reply) => {
+    const by = await permitted(world, request, 'subscriptions:write')
+    const { id } = request.params
+    existing(world, by.tenant, id)
+    const ifVersion = ifMatchOf(request)
+    const result = await ask(world, by, request, { id, action: 'delete', ifVersion })
+    return sendChange(reply, result, view(world))
+  })
+}
+
+function checkPatch(body: unknown): void {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new AmbitError('bad-request', 'Expected a JSON object with the members to change.')
+  }
+  const { filters } = body as { filters?: unknown }
+  if (filters !== undefined && filters !== null) {
+    const parsed = parseWith(subscriptionSchema.shape.filters, filters)
+    compileFilters({ filters: parsed })
+  }
+}
+
+function existing(world: SubscriptionRoutesWorld, tenant: string, id: string): Subscription {
+  const doc = world.directory.subscription(tenant, id)
+  if (doc) return doc
+  throw new AmbitError('not-found', `There is no subscription ${id}.`)
+}
+
+function ask(
+  world: SubscriptionRoutesWorld,
+  by: Principal,
+  request: { headers: Record<string, unknown> },
+  order: Omit<ChangeOrder, 'kind'>,
+): Promise<ChangeResult> {
+  const key = request.headers['idempotency-key']
+  const idempotencyKey = typeof key === 'string' ? `${order.id} ${key}` : undefined
+  return world.registry.ask(by, { kind: 'subscription', idempotencyKey, ...order })
+}
+
+function lifecycle(app: HttpApp, world: SubscriptionRoutesWorld): void {
+  const actions: Record<string, { permission: Permission; body: z.ZodType }> = {
+    pause: { permission: 'subscriptions:write', body: reasonBody },
+    resume: { permission: 'subscriptions:write', body: looseReason },
+    approve: { permission: 'approve', body: looseReason },
+    reject: { permission: 'approve', body: reasonBody },
+  }
+  for (const [action, { permission, body }] of Object.entries(actions)) {
+    app.post(
+      `/v1/subscriptions/:id/${action}`,
+      { schema: { params: idParams } },
+      async (request, reply) => {
+        const by = await permitted(world, request, permission)
+        const { id } = request.params
+        existing(world, by.tenant, id)
+        const given = parseWith(body, request.body ?? {}) as { reason?: string; until?: string }
+        const result = await ask(world, by, request, {
+          id,
+          action,
+          body: given.until ? { until: given.until } : null,
+          reason: given.reason ?? action,
+          ifVersion: ifMatchOf(request),
+        })
+        return sendChange(reply, result, view(world))
+      },
+    )
+  }
+}

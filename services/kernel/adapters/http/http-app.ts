@@ -1,0 +1,170 @@
+/**
+ * The one HTTP application: strict JSON in, problem details (RFC 9457) out, health, metrics and
+ * the OpenAPI document. Services add their routes as plugins.
+ */
+import rateLimit from '@fastify/rate-limit'
+import swagger from '@fastify/swagger'
+import underPressure from '@fastify/under-pressure'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
+import { jsonSchemaTransform, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Registry } from 'prom-client'
+import type { z } from 'zod'
+import { decodeUtf8, parseStrictJson, stringifyLossless } from '#kernel/domain/lossless-json.ts'
+import { parseWith } from '#kernel/domain/parse-with.ts'
+import { AmbitError, ERRORS, type ErrorCode, isAmbitError } from '#kernel/errors.ts'
+import type { Logger } from '#kernel/host/logger.ts'
+import type { Ids } from '#kernel/ports/ids.ts'
+
+export interface HttpAppOptions {
+  logger: Logger
+  ids: Ids
+  metrics: Registry
+  /** Why the process is not ready yet; empty when it is. */
+  notReady(): string[]
+  /** Largest body in bytes. Default 1 MiB. */
+  bodyLimit?: number
+  /** Requests per second and address; 0 turns the limit off. */
+  ratePerSecond: number
+}
+
+const routeTypes = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>()
+
+/** A fastify instance whose schemas are zod's. */
+export type HttpApp = ReturnType<typeof routeTypes>
+
+/** Builds the application without listening, so that tests inject requests. */
+export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
+  const { logger, ids } = options
+  const app = fastify({
+    logger: false,
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    genReqId: () => ids.random(),
+    requestTimeout: 120_000,
+    connectionTimeout: 130_000,
+    http: { maxHeaderSize: 32 * 1024, headersTimeout: 20_000 },
+    return503OnClosing: true,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+  })
+  readBodiesStrictly(app)
+  app.setValidatorCompiler<z.ZodType>(
+    ({ schema }) =>
+      data =>
+        validated(schema, data),
+  )
+  app.setSerializerCompiler(() => stringifyLossless)
+  app.setReplySerializer(stringifyLossless)
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const problem = toProblem(error)
+    if (problem.status >= 500) logger.error({ reqId: request.id, err: error }, 'request failed')
+    return sendProblem(reply, problem, request.id)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const error = new AmbitError(
+      'not-found',
+      `There is no ${request.method} ${pathOf(request.url)}.`,
+    )
+    return sendProblem(reply, toProblem(error), request.id)
+  })
+  await app.register(underPressure, { maxEventLoopDelay: 5000, exposeStatusRoute: false })
+  if (options.ratePerSecond > 0) {
+    await app.register(rateLimit, {
+      max: options.ratePerSecond,
+      timeWindow: 1000,
+      errorResponseBuilder: () => new AmbitError('rate-limited', 'Too many requests; slow down.'),
+    })
+  }
+  await app.register(swagger, {
+    openapi: { info: { title: 'Ambit', version: '1' } },
+    transform: jsonSchemaTransform,
+  })
+  operatorRoutes(app, options)
+  return routeTypes(app)
+}
+
+const pathOf = (url: string) => url.split('?', 1)[0]
+
+function readBodiesStrictly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const json = /^application\/(?:merge-patch\+)?json\s*(?:;|$)/i
+  app.addContentTypeParser<Buffer>(json, { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, body.length === 0 ? undefined : parseStrictJson(decodeUtf8(body)))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function validated(schema: z.ZodType, data: unknown): { value: unknown } | { error: Error } {
+  try {
+    return { value: parseWith(schema, data ?? {}) }
+  } catch (error) {
+    return { error: error as Error }
+  }
+}
+
+interface Problem {
+  status: number
+  code: ErrorCode
+  detail: string
+  facts: AmbitError['facts']
+  retryAfterMs?: number
+}
+
+const STATUS_CODES: Record<number, ErrorCode> = {
+  400: 'bad-request',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  413: 'too-large',
+  415: 'unsupported-media-type',
+  429: 'rate-limited',
+  503: 'not-ready',
+}
+
+/** Any failure as a problem; what nobody foresaw is `internal` and says nothing of itself. */
+function toProblem(error: FastifyError | AmbitError): Problem {
+  if (isAmbitError(error)) {
+    const { retry } = error
+    const retryAfterMs = typeof retry === 'object' ? retry.afterMs : undefined
+    const { status, code, message, facts } = error
+    return { status, code, detail: message, facts, retryAfterMs }
+  }
+  const code = STATUS_CODES[error.statusCode ?? 500] ?? 'internal'
+  const isOurs = code !== 'internal'
+  const detail = isOurs ? error.message : 'The request failed for a reason that was logged.'
+  const retryAfterMs = code === 'not-ready' ? 2000 : undefined
+  return { status: ERRORS[code].status, code, detail, facts: {}, retryAfterMs }
+}
+
+function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): FastifyReply {
+  const { status, code, detail, facts, retryAfterMs } = problem
+  const { pointer, expected, actual, extra } = facts
+  if (retryAfterMs !== undefined) reply.header('retry-after', Math.ceil(retryAfterMs / 1000))
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  const body = {
+    type: `urn:ambit:error:${code}`,
+    title: ERRORS[code].title,
+    status,
+    code,
+    detail,
+    ...{ pointer, expected, actual },
+    ...extra,
+    requestId,
+  }
+  return reply.code(status).type('application/problem+json').send(body)
+}
+
+function operatorRoutes(app: FastifyInstance, options: HttpAppOptions): void {
+  app.get('/healthz', async () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    const waiting = options.notReady()
+    if (waiting.length > 0) reply.code(503).header('retry-after', 1)
+    return { status: waiting.length === 0 ? 'ready' : 'waiting', waiting }
+  })
+  app.get('/metrics', async (_request, reply) => {
+    reply.type(options.metrics.contentType)
+    return reply.serializer(String).send(await options.metrics.metrics())
+  })
+  app.get('/v1/openapi.json', async () => app.swagger())
+}

@@ -1,0 +1,44 @@
+/** Reads untrusted values by a zod schema; failures say where, what was expected, what came. */
+import type { z } from 'zod'
+import { AmbitError, type ErrorCode } from '../errors.ts'
+import { pointerToken } from './json-pointer.ts'
+
+/** The parsed value, or an `AmbitError` of `code` (default `invalid`) about the first problem. */
+export function parseWith<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  code: ErrorCode = 'invalid',
+): z.output<S> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  const path = (issue?.path ?? []).map(part => String(part))
+  const pointer = path.map(part => `/${pointerToken(part)}`).join('')
+  const actual = describe(at(value, path))
+  const keys = issue?.code === 'unrecognized_keys' ? ` (${issue.keys.join(', ')})` : ''
+  const expected = `${issue?.message ?? 'another value'}${keys}`
+  throw new AmbitError(code, `${pointer || 'The body'}: ${expected}; got ${actual}.`, {
+    pointer,
+    expected,
+    actual,
+    extra: { problems: result.error.issues.length },
+  })
+}
+
+function at(value: unknown, path: string[]): unknown {
+  let found = value
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined
+    found = (found as Record<string, unknown>)[part]
+  }
+  return found
+}
+
+/** The kind of a value, and the value where it is short and no text of a person. */
+function describe(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null || typeof value === 'boolean' || typeof value === 'number')
+    return String(value)
+  if (typeof value === 'string') return value.length <= 40 ? JSON.stringify(value) : 'a long text'
+  return Array.isArray(value) ? 'a list' : 'an object'
+}

@@ -1,9 +1,9 @@
 /**
- * Conditions that one text finds, written out as plain numbers, because following a pointer for
- * each of them is what matching would mostly wait for. A bucket that events scan again and again
- * is divided by a second place of the event where that tells its conditions apart, so that a
- * popular text does not become a long scan. Loading divides nothing, and texts that no event has
- * never cost it.
+ * Conditions that one text finds. What no event asks for stays a list of ids. The first event
+ * with the text has them written out as plain numbers, because following a pointer for each of
+ * them is what matching would mostly wait for. A bucket that events scan again and again is
+ * divided by a second place of the event where that tells its conditions apart, so that a popular
+ * text does not become a long scan.
  */
 import type { EventView } from '#kernel/domain/filter/event-view.ts'
 import { type ConditionTable, predicatesAt } from './condition-table.ts'
@@ -25,11 +25,14 @@ export interface Placed {
 }
 
 export interface Bucket {
+  /** Ids of the conditions; empty while divided. */
+  members: number[]
   /**
-   * For each condition: its id, the count of predicates left to ask, and these; an `exact` one as
-   * `~id`, since its answer is known before. Empty while divided.
+   * For each of them: its id, the count of predicates left to ask, and these; an `exact` one as
+   * `~id`, since its answer is known before. Undefined until an event scans the bucket.
    */
-  codes: number[]
+  codes: number[] | undefined
+  /** Conditions held, also in the parts. */
   size: number
   /** Scans left until dividing is tried. */
   scansLeft: number
@@ -59,7 +62,8 @@ export function createBucket(path: number): Bucket {
 
 function emptyBucket(used: readonly number[]): Bucket {
   return {
-    codes: [],
+    members: [],
+    codes: undefined,
     size: 0,
     scansLeft: SCANS_BEFORE_DIVIDING,
     tries: 0,
@@ -73,7 +77,8 @@ function emptyBucket(used: readonly number[]): Bucket {
 export function addToBucket(bucket: Bucket, condition: Placed): void {
   bucket.size++
   if (bucket.children === undefined) {
-    pushCode(bucket, condition)
+    bucket.members.push(condition.id)
+    if (bucket.codes !== undefined) pushCode(bucket.codes, bucket.used, condition)
     return
   }
   for (const part of partsFor(bucket, condition)) addToBucket(part, condition)
@@ -97,19 +102,29 @@ function partsFor(bucket: Bucket, condition: Placed): Bucket[] {
 }
 
 /** Writes the condition out, without the predicates that being in this bucket already proves. */
-function pushCode(bucket: Bucket, condition: Placed): void {
-  const { codes, used } = bucket
-  const { id, predicates } = condition
-  const start = codes.length + 2
-  codes.push(id, 0)
+function pushCode(codes: number[], used: readonly number[], condition: Placed): void {
+  const { predicates } = condition
+  const countAt = codes.push(condition.id)
+  codes.push(0)
   for (let at = 0; at < predicates.length; at++) {
     const predicate = predicates[at]
     if (predicate === undefined || isProven(condition, used, predicate)) continue
     codes.push(predicate.kind === 'exact' ? ~predicate.id : predicate.id)
   }
-  codes[start - 1] = codes.length - start
-  // A copy has no room to spare: most texts of a large index find one condition only.
-  if (bucket.size === 1) bucket.codes = codes.slice()
+  codes[countAt] = codes.length - countAt - 1
+}
+
+function writeCodes(tables: BucketTables, bucket: Bucket): number[] {
+  const codes: number[] = []
+  for (const id of bucket.members) pushCode(codes, bucket.used, placedAt(tables, id))
+  // A copy has no room to spare.
+  bucket.codes = codes.slice()
+  return bucket.codes
+}
+
+function placedAt({ table, conditions }: BucketTables, id: number): Placed {
+  const predicates = predicatesAt(conditions, table, id)
+  return { id, predicates, access: table.byId[conditions.access[id] ?? -1] }
 }
 
 function isProven(condition: Placed, used: readonly number[], predicate: Predicate): boolean {
@@ -124,7 +139,12 @@ export function removeFromBucket(bucket: Bucket, condition: Placed): void {
   bucket.size--
   const { children, rest, path } = bucket
   if (children === undefined) {
-    dropCode(bucket.codes, condition.id)
+    const { members, codes } = bucket
+    const last = members.pop()
+    if (last !== undefined && last !== condition.id) {
+      members[members.indexOf(condition.id)] = last
+    }
+    if (codes !== undefined) dropCode(codes, condition.id)
     return
   }
   const decider = deciderAt(condition, path)
@@ -173,7 +193,7 @@ export function scanBucket(
   if (bucket.size >= DIVIDED_SIZE_MIN && --bucket.scansLeft === 0) divide(tables, bucket)
   const { children, rest } = bucket
   if (children === undefined) {
-    scanCodes(tables.table, bucket.codes, view, report)
+    scanCodes(tables.table, bucket.codes ?? writeCodes(tables, bucket), view, report)
     return
   }
   const text = textAt(tables.table.paths, bucket.path)
@@ -205,28 +225,19 @@ function scanCodes(
 
 function divide(tables: BucketTables, bucket: Bucket): void {
   if (bucket.children !== undefined) return
-  const members = membersOf(tables, bucket.codes)
+  const members = bucket.members.map(id => placedAt(tables, id))
   const path = bucket.used.length <= DIVISIONS_MAX ? bestPlace(members, bucket.used) : undefined
   if (path === undefined) {
     bucket.scansLeft = SCANS_BEFORE_DIVIDING * 4 ** ++bucket.tries
     return
   }
-  bucket.codes = []
+  bucket.members = []
+  bucket.codes = undefined
   bucket.path = path
   bucket.children = new Map()
   for (const condition of members) {
     for (const part of partsFor(bucket, condition)) addToBucket(part, condition)
   }
-}
-
-function membersOf({ table, conditions }: BucketTables, codes: readonly number[]): Placed[] {
-  const members: Placed[] = []
-  for (let at = 0; at < codes.length; at += 2 + (codes[at + 1] ?? 0)) {
-    const id = codes[at] ?? -1
-    const predicates = predicatesAt(conditions, table, id)
-    members.push({ id, predicates, access: table.byId[conditions.access[id] ?? -1] })
-  }
-  return members
 }
 
 /** The place after which the fewest conditions remain to be asked, where that is worth it. */

@@ -71,9 +71,14 @@ function hasPredicates(
 
 function hashOf(predicates: readonly Predicate[]): number {
   let hash = predicates.length
-  for (const { id } of predicates) hash = Math.imul(hash ^ id, 0x9e3779b1)
-  return hash ^ (hash >>> 15)
+  for (let at = 0; at < predicates.length; at++) {
+    hash = Math.imul(hash ^ (predicates[at]?.id ?? 0), HASH_FACTOR)
+  }
+  return hash ^ (hash >> 15)
 }
+
+/** An odd number with its bits well spread, as a signed 32-bit integer. */
+const HASH_FACTOR = -1640531535
 
 /** Adds a condition that is not there yet; returns its id. */
 export function insertCondition(
@@ -85,11 +90,13 @@ export function insertCondition(
   if (id >= table.starts.length) growRows(table)
   reservePool(table, predicates.length)
   table.members[id] = member
-  table.starts[id] = table.poolUsed
+  const { pool, poolUsed } = table
+  for (let at = 0; at < predicates.length; at++) pool[poolUsed + at] = predicates[at]?.id ?? -1
+  table.poolUsed = poolUsed + predicates.length
+  table.starts[id] = poolUsed
   table.counts[id] = predicates.length
   table.hashes[id] = hashOf(predicates)
   table.reported[id] = 0
-  for (const predicate of predicates) table.pool[table.poolUsed++] = predicate.id
   fillSlot(table, id)
   return id
 }

@@ -1,9 +1,13 @@
 /**
- * Writes `schemas/generated/records.ts` from `schemas/avro/*.avsc`. Run `node schemas/generate.ts`
- * after a schema edit; `--check` fails when the file is not what the schemas say.
+ * Brings everything that follows from `schemas/avro/*.avsc` up to date: the types in
+ * `generated/records.ts`, the landed versions and their ids, the bytes of the golden examples.
+ * Run `node schemas/generate.ts` after a schema edit. `--check` only says what is stale;
+ * `--replace <record>` lands a changed schema in place of its last version, which is right only
+ * while no log holds such records. A further generator is one more row of `FILES`.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { landCurrent } from './landed-schemas.ts'
 
 type AvroSchema =
   | string
@@ -61,13 +65,36 @@ export function generateRecords(folder: string): string {
   return `${header}\n${[...records.values()].join('\n')}`
 }
 
-if (import.meta.main) {
-  const target = join(import.meta.dirname, 'generated/records.ts')
-  const text = generateRecords(join(import.meta.dirname, 'avro'))
-  if (process.argv.includes('--check')) {
-    if (readFileSync(target, 'utf8') !== text) {
-      console.error('schemas/generated/records.ts is stale: run `node schemas/generate.ts`')
-      process.exit(1)
-    }
-  } else writeFileSync(target, text)
+/** Files that are written as a whole, with what they should hold. */
+const FILES: { file: string; text: () => string }[] = [
+  {
+    file: join(import.meta.dirname, 'generated/records.ts'),
+    text: () => generateRecords(join(import.meta.dirname, 'avro')),
+  },
+]
+
+/** Generated files that do not hold what they should. */
+export function staleFiles(): string[] {
+  return FILES.filter(({ file, text }) => readFileSync(file, 'utf8') !== text()).map(
+    ({ file }) => file,
+  )
 }
+
+async function main(args: string[]): Promise<void> {
+  if (args.includes('--check')) {
+    const stale = staleFiles()
+    if (stale.length === 0) return
+    console.error(`Stale: ${stale.join(', ')}. Run \`node schemas/generate.ts\`.`)
+    process.exitCode = 1
+    return
+  }
+  for (const { file, text } of FILES) writeFileSync(file, text())
+  const replace = args.includes('--replace') ? args.slice(args.indexOf('--replace') + 1) : []
+  const landed = landCurrent(import.meta.dirname, replace)
+  if (landed.length > 0) console.log(`Landed ${landed.join(', ')}`)
+  // Loaded late: the codec refuses to start on schemas that have not landed.
+  const { writeGoldenBytes } = await import('./golden-examples.ts')
+  writeGoldenBytes()
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -16,6 +16,8 @@ const { SchemaRegistry: Client, SchemaType, COMPATIBILITY } = registryDriver
 
 const TIMEOUT_MS = 5000
 const ATTEMPTS = 5
+/** The driver's words for a subject that is set to something else than BACKWARD. */
+const MISMATCH = /not match the configuration/
 const RACE_MS = 50
 
 /**
@@ -60,7 +62,8 @@ export function createSchemaRegistry(settings: SchemaRegistrySettings): SchemaRe
 
 /** Services that start together set the same new subject up; Apicurio refuses the second. */
 function isRace(cause: unknown): boolean {
-  return cause instanceof Error && 'url' in cause && String(cause.url).includes('/config/')
+  if (!(cause instanceof Error)) return false
+  return MISMATCH.test(cause.message) || ('url' in cause && String(cause.url).includes('/config/'))
 }
 
 function basic({ username, password }: { username: string; password: string }): string {
@@ -69,8 +72,7 @@ function basic({ username, password }: { username: string; password: string }): 
 
 function refusalOf(subject: string, cause: unknown): AmbitError {
   const status = cause instanceof Error && 'status' in cause ? cause.status : undefined
-  const isRefused =
-    status === 409 || (cause instanceof Error && /not match the configuration/.test(cause.message))
+  const isRefused = status === 409 || (cause instanceof Error && MISMATCH.test(cause.message))
   if (!isRefused) return away(cause)
   return new AmbitError(
     'conflict',

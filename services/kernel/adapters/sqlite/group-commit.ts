@@ -30,7 +30,6 @@ export interface GroupCommit {
   write<T>(code: UnavailableCode, bytes: number, work: () => T): Promise<T>
   /** Resolves when everything written so far is durable; rejects when it was rolled back. */
   settled(code: UnavailableCode): Promise<void>
-  isOpen(): boolean
   join(participant: Participant): void
   /** Commits what is open and refuses every later write. */
   close(): void
@@ -46,12 +45,6 @@ interface Waiting {
 const WRITES_MAX = 1_000
 const BYTES_MAX = 2 * 1024 * 1024
 
-/**
- * Share of time that commits may take from the event loop while writes keep coming: the next one
- * starts no sooner than the last one took, at most `LINGER_MS_MAX` later.
- */
-const LINGER_MS_MAX = 2
-
 /** Group commit over one connection that nobody else begins transactions on. */
 export function createGroupCommit(connection: DatabaseSync): GroupCommit {
   const participants: Participant[] = []
@@ -59,7 +52,7 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
   let bytes = 0
   let isOpen = false
   let isClosed = false
-  const timer = createTimer(commit)
+  const soon = onceAtEndOfTurn(commit)
 
   function begin(): void {
     connection.exec('begin immediate')
@@ -88,7 +81,6 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
 
   function commit(): void {
     if (!isOpen) return
-    const startedAt = performance.now()
     try {
       for (const each of participants) each.beforeCommit?.()
       connection.exec('commit')
@@ -96,7 +88,6 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
       rollBack(error)
       return
     }
-    timer.took(startedAt)
     const taken = take()
     for (const each of participants) each.committed?.()
     for (const { resolve } of taken) resolve()
@@ -116,7 +107,7 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
     return new Promise<T>((resolve, reject) => {
       waiting.push({ code, resolve: () => resolve(value), reject })
       if (waiting.length >= WRITES_MAX || bytes >= BYTES_MAX) commit()
-      else timer.schedule()
+      else soon()
     })
   }
 
@@ -133,34 +124,24 @@ export function createGroupCommit(connection: DatabaseSync): GroupCommit {
   return {
     write,
     settled,
-    isOpen: () => isOpen,
     join: participant => participants.push(participant),
     close,
   }
 }
 
-/** Calls `commit` after this turn of the event loop, or a little later when commits are slow. */
-function createTimer(commit: () => void) {
+/**
+ * Calls once after the callbacks of this turn. Writes that arrive while the disk is busy wait in
+ * the sockets and share the next commit, so lingering on purpose gained nothing when measured.
+ */
+function onceAtEndOfTurn(work: () => void): () => void {
   let isScheduled = false
-  let notBefore = 0
-  function turn(): void {
-    if (performance.now() < notBefore) {
-      setImmediate(turn)
-      return
-    }
-    isScheduled = false
-    commit()
-  }
-  return {
-    schedule() {
-      if (!isScheduled) setImmediate(turn)
-      isScheduled = true
-    },
-    /** Notes a commit that began at `startedAt` and has just ended. */
-    took(startedAt: number) {
-      const endedAt = performance.now()
-      notBefore = endedAt + Math.min(endedAt - startedAt, LINGER_MS_MAX)
-    },
+  return () => {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      work()
+    })
   }
 }
 

@@ -101,7 +101,6 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
     now,
     write: group.write,
     settled: group.settled,
-    isOpen: group.isOpen,
     join: group.join,
     check: () =>
       statement('pragma quick_check')

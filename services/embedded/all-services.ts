@@ -1,0 +1,19 @@
+/** Every service in one process, on whichever backbone the configuration names. */
+
+import type { Process, Running } from '#kernel/host/run-process.ts'
+import { startControlPlane } from '#services/control-plane/service.ts'
+import { startEvaluator } from '#services/evaluator/service.ts'
+import { startGuard } from '#services/guard/service.ts'
+import { registerIngest } from '#services/ingest/service.ts'
+import { startMailboxDispatcher } from '#services/mailbox-dispatcher/service.ts'
+
+/** Starts all parts; the control plane first, since its heartbeat lets the others begin. */
+export async function startAllServices({ platform, app, stepWorld }: Process): Promise<Running[]> {
+  const controlPlane = await startControlPlane(app, platform, stepWorld('control-plane'))
+  const defaultTenant = platform.configuration.AMBIT_TENANT
+  await registerIngest(app, { ...platform, defaultTenant })
+  const dispatcher = await startMailboxDispatcher(app, platform, stepWorld('mailbox-dispatcher'))
+  const guard = await startGuard(platform, stepWorld('guard'))
+  const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })
+  return [...controlPlane, ...dispatcher, ...guard, evaluator]
+}

@@ -1,0 +1,123 @@
+/**
+ * Configuration: read once from `AMBIT_…` variables, checked, frozen. Every row states unit,
+ * default and meaning; docs/configuration.md is generated from it.
+ */
+import { z } from 'zod'
+import { AmbitError } from '#kernel/errors.ts'
+
+const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+const flag = z.enum(['true', 'false', '1', '0']).transform(text => text === 'true' || text === '1')
+
+export const SETTINGS = {
+  AMBIT_HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
+  AMBIT_PORT: integer(0, 65_535).default(7171).describe('Port to listen on; 0 takes a free one.'),
+  AMBIT_DATA_DIR: z.string().default('.ambit').describe('Folder of local state.'),
+  AMBIT_API_KEY: z
+    .string()
+    .min(16)
+    .optional()
+    .describe('Key of the administrator of tenant `local`, at least 16 characters.'),
+  AMBIT_TENANT: z
+    .string()
+    .default('local')
+    .describe('Tenant of webhook calls that name none, and of the embedded host.'),
+  AMBIT_KAFKA_BROKERS: z
+    .string()
+    .optional()
+    .describe('Brokers, `host:port` with commas; with it the host is distributed.'),
+  AMBIT_TOPIC_PREFIX: z.string().default('ambit.').describe('Prefix of every topic and subject.'),
+  AMBIT_PARTITIONS: integer(1, 512)
+    .optional()
+    .describe('Partitions of every topic, fixed at creation. Default 12, embedded 4.'),
+  AMBIT_REPLICATION: integer(1, 9).default(1).describe('Replication factor of new topics.'),
+  AMBIT_TOPICS_APPLY: flag
+    .default(true)
+    .describe('Create missing topics at start; turn off where a job does it.'),
+  AMBIT_REDIS_URL: z.string().optional().describe('Redis of the distributed host.'),
+  AMBIT_REDIS_PREFIX: z.string().default('ambit:').describe('Prefix of every Redis key.'),
+  AMBIT_SCHEMA_REGISTRY_URL: z
+    .string()
+    .optional()
+    .describe('Confluent-compatible registry; schema ids are local without one.'),
+  AMBIT_SECRET_KEYS: z
+    .string()
+    .optional()
+    .describe(
+      'Keys that sign lease handles and seal secrets, 32 characters or more each, newest ' +
+        'first, with commas. The embedded host makes one.',
+    ),
+  AMBIT_CONTINUITY_MS: integer(1000, 86_400_000)
+    .default(3_600_000)
+    .describe('Ms the execution plane goes on without a sign of the control plane.'),
+  AMBIT_RATE_PER_SECOND: integer(0, 1_000_000)
+    .default(0)
+    .describe('HTTP requests per second and address; 0 sets no limit.'),
+  AMBIT_ALLOW_UNVERIFIED: flag
+    .default(false)
+    .describe('Allow webhook sources with the scheme `none`.'),
+  AMBIT_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('Least severity that is logged.'),
+  AMBIT_OIDC_ISSUER: z.string().optional().describe('Issuer of accepted access tokens.'),
+  AMBIT_OIDC_AUDIENCE: z.string().optional().describe('Audience of accepted access tokens.'),
+  AMBIT_OIDC_JWKS_URL: z.string().optional().describe('Where the issuer publishes its keys.'),
+  AMBIT_OIDC_TENANT_CLAIM: z.string().default('tenant').describe('Claim that names the tenant.'),
+}
+
+/** Variables of tools around the product, ignored here. */
+const FOREIGN = /^AMBIT_(?:INFRA_|REQUIRE_INFRA|URL$|KEY$)/
+
+const schema = z.object(SETTINGS)
+export type Configuration = Readonly<z.output<typeof schema>>
+
+/**
+ * The parsed settings. Unknown and contradictory keys stop the start.
+ *
+ * @throws AmbitError `invalid` with the variable, what was expected, and what to do.
+ */
+export function readConfiguration(environment: Record<string, string | undefined>): Configuration {
+  const given = Object.entries(environment).filter(
+    ([name, value]) => name.startsWith('AMBIT_') && !FOREIGN.test(name) && value !== '',
+  )
+  const unknown = given.map(([name]) => name).filter(name => !Object.hasOwn(SETTINGS, name))
+  if (unknown.length > 0) {
+    throw new AmbitError(
+      'invalid',
+      `Unknown setting ${unknown.join(', ')}; known ones are listed in docs/configuration.md.`,
+    )
+  }
+  const parsed = schema.safeParse(Object.fromEntries(given))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new AmbitError('invalid', `${issue?.path.join('.')}: ${issue?.message}. Correct it.`)
+  }
+  checkTogether(parsed.data)
+  return Object.freeze(parsed.data)
+}
+
+function checkTogether(settings: Configuration): void {
+  if (Boolean(settings.AMBIT_KAFKA_BROKERS) !== Boolean(settings.AMBIT_REDIS_URL)) {
+    throw new AmbitError(
+      'invalid',
+      'AMBIT_KAFKA_BROKERS and AMBIT_REDIS_URL belong together; set both or neither.',
+    )
+  }
+  if (settings.AMBIT_SCHEMA_REGISTRY_URL && !settings.AMBIT_KAFKA_BROKERS) {
+    throw new AmbitError('invalid', 'AMBIT_SCHEMA_REGISTRY_URL needs AMBIT_KAFKA_BROKERS.')
+  }
+  if (settings.AMBIT_KAFKA_BROKERS && !settings.AMBIT_SECRET_KEYS) {
+    throw new AmbitError(
+      'invalid',
+      'AMBIT_SECRET_KEYS is needed on Kafka, the same on every service: it signs lease handles.',
+    )
+  }
+  const oidc = [
+    settings.AMBIT_OIDC_ISSUER,
+    settings.AMBIT_OIDC_AUDIENCE,
+    settings.AMBIT_OIDC_JWKS_URL,
+  ]
+  if (oidc.some(Boolean) && !oidc.every(Boolean)) {
+    throw new AmbitError('invalid', 'AMBIT_OIDC_ISSUER, _AUDIENCE and _JWKS_URL belong together.')
+  }
+}

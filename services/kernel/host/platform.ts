@@ -1,0 +1,126 @@
+/**
+ * What every process stands on: log, store, codec, tables and identity, made from configuration.
+ * The only place that chooses between Kafka with Redis and SQLite.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createHandleSigner } from '#kernel/adapters/crypto/handle-signer.ts'
+import { createSecretResolver } from '#kernel/adapters/crypto/secret-resolver.ts'
+import { type Authenticate, createAuthenticate } from '#kernel/adapters/http/authenticate.ts'
+import { systemClock, systemIds } from '#kernel/adapters/system/system-clock.ts'
+import type { HandleSigner } from '#kernel/domain/lease-handle.ts'
+import { AmbitError } from '#kernel/errors.ts'
+import type { Clock } from '#kernel/ports/clock.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
+import type { Ids } from '#kernel/ports/ids.ts'
+import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
+import type { StateStore } from '#kernel/ports/state-store.ts'
+import type { RecordCodec } from '#schemas/codec.ts'
+import { TABLE_TOPICS } from '#topologies/topics.ts'
+import type { Configuration } from './configuration.ts'
+import { createDirectory, type Directory } from './directory.ts'
+import { openDistributed } from './distributed.ts'
+import { openEmbedded } from './embedded.ts'
+import { awaitPolicy, type LiveTables, openLiveTables } from './live-tables.ts'
+import type { Logger } from './logger.ts'
+import { createTelemetry, type Telemetry } from './telemetry.ts'
+
+/** Transport and state of one process. */
+export interface Backbone {
+  kind: 'embedded' | 'distributed'
+  log: EventLog
+  store: StateStore
+  codec: RecordCodec
+  decodeConfluent?(bytes: Uint8Array): Promise<unknown>
+  stop(): Promise<void>
+}
+
+export interface Platform extends Backbone {
+  configuration: Configuration
+  clock: Clock
+  ids: Ids
+  logger: Logger
+  telemetry: Telemetry
+  tables: LiveTables
+  directory: Directory
+  signer: HandleSigner
+  secrets: SecretResolver
+  authenticate: Authenticate
+  /** Key of the administrator, where the installation has one. */
+  adminKey?: string
+  /** Read barrier and policy freshness, once per batch. */
+  gate(): Promise<void>
+  /** What the process waits for; empty when it is ready. */
+  notReady(): string[]
+}
+
+/** Opens everything; resolves when the tables have caught up. */
+export async function openPlatform(configuration: Configuration): Promise<Platform> {
+  const logger = pino({ level: configuration.AMBIT_LOG_LEVEL })
+  const clock = systemClock
+  const telemetry = createTelemetry()
+  const backbone = configuration.AMBIT_KAFKA_BROKERS
+    ? await openDistributed(configuration, logger)
+    : openEmbedded(configuration, clock)
+  await backbone.codec.ready()
+  const tables = await openLiveTables({ ...backbone, clock, topics: [...TABLE_TOPICS] })
+  const directory = createDirectory(tables)
+  const keys = secretKeys(configuration)
+  const adminKey = configuration.AMBIT_API_KEY ?? embeddedKey(configuration)
+  let isStopped = false
+  let isWaiting = false
+  return {
+    ...backbone,
+    ...{ configuration, clock, ids: systemIds, logger, telemetry, tables, directory, adminKey },
+    signer: createHandleSigner(keys),
+    secrets: createSecretResolver(keys, process.env),
+    authenticate: createAuthenticate({ directory, adminKey, oidc: oidcOf(configuration) }),
+    gate: () =>
+      awaitPolicy(tables, clock, {
+        continuityMs: configuration.AMBIT_CONTINUITY_MS,
+        isStopped: () => isStopped,
+        onWaiting: waiting => {
+          if (waiting !== isWaiting) logger.warn({ waiting }, 'waiting for policy')
+          isWaiting = waiting
+        },
+      }),
+    notReady: () => (isWaiting ? ['waiting for policy'] : []),
+    async stop() {
+      isStopped = true
+      await tables.stop()
+      await backbone.stop()
+    },
+  }
+}
+
+function oidcOf(settings: Configuration) {
+  const { AMBIT_OIDC_ISSUER: issuer, AMBIT_OIDC_AUDIENCE: audience } = settings
+  const { AMBIT_OIDC_JWKS_URL: jwksUrl, AMBIT_OIDC_TENANT_CLAIM: tenantClaim } = settings
+  return issuer && audience && jwksUrl ? { issuer, audience, jwksUrl, tenantClaim } : undefined
+}
+
+function secretKeys(settings: Configuration): string[] {
+  const keys = settings.AMBIT_SECRET_KEYS?.split(',') ?? [keptSecret(settings, 'secret-key')]
+  if (keys.some(key => key.length < 32)) {
+    throw new AmbitError('invalid', 'AMBIT_SECRET_KEYS: each key needs at least 32 characters.')
+  }
+  return keys
+}
+
+/** The embedded host makes the administrator's key at its first start. */
+function embeddedKey(settings: Configuration): string | undefined {
+  return settings.AMBIT_KAFKA_BROKERS ? undefined : keptSecret(settings, 'api-key')
+}
+
+/** A secret of this data folder: made once, readable by its owner only. */
+function keptSecret(settings: Configuration, name: string): string {
+  const path = join(settings.AMBIT_DATA_DIR, name)
+  mkdirSync(settings.AMBIT_DATA_DIR, { recursive: true })
+  try {
+    writeFileSync(path, systemIds.random(), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error
+  }
+  return readFileSync(path, 'utf8').trim()
+}

@@ -1,0 +1,104 @@
+/**
+ * The life of one service process: configuration, backbone, HTTP, steps, and an orderly end. A
+ * `main.ts` names its parts; everything else is the same for all.
+ */
+import type { AddressInfo } from 'node:net'
+import { createHttpApp, type HttpApp } from '#kernel/adapters/http/http-app.ts'
+import { isAmbitError } from '#kernel/errors.ts'
+import { type Configuration, readConfiguration } from './configuration.ts'
+import { openPlatform, type Platform } from './platform.ts'
+import { createRecordWriter } from './record-writer.ts'
+import type { StepWorld } from './step-runner.ts'
+
+/** Something started that must be stopped, newest first. */
+export interface Running {
+  stop(): Promise<void>
+}
+
+export interface Process {
+  platform: Platform
+  app: HttpApp
+  /** The world of a step that writes as the given service. */
+  stepWorld(service: string): StepWorld
+}
+
+export interface Started extends Process {
+  url: string
+  stop(): Promise<void>
+}
+
+/** How long an orderly end may take before the process leaves anyway. */
+const DRAIN_MS = 20_000
+
+/** Starts the parts and listens; resolves when everything is subscribed and open. */
+export async function startProcess(
+  configuration: Configuration,
+  startParts: (process: Process) => Promise<Running[]>,
+): Promise<Started> {
+  const platform = await openPlatform(configuration)
+  const { logger, ids, telemetry, tables } = platform
+  let isStarting = true
+  const app = await createHttpApp({
+    logger,
+    ids,
+    metrics: telemetry.registry,
+    ratePerSecond: configuration.AMBIT_RATE_PER_SECOND,
+    notReady: () => [...(isStarting ? ['starting'] : []), ...platform.notReady()],
+  })
+  const stepWorld = (service: string): StepWorld => ({
+    ...platform,
+    writer: createRecordWriter(platform.codec, service),
+    knownTenants: () => platform.directory.tenants(),
+  })
+  const parts = await startParts({ platform, app, stepWorld })
+  const { AMBIT_HOST: host, AMBIT_PORT: port } = configuration
+  await app.listen({ host, port })
+  isStarting = false
+  const age = setInterval(() => {
+    telemetry.policyAge.set(Math.min(tables.heartbeatAgeMs() / 1000, 1e9))
+  }, 5000)
+  age.unref()
+  const { port: bound } = app.server.address() as AddressInfo
+  const stop = async () => {
+    clearInterval(age)
+    await app.close()
+    for (const part of parts.reverse()) await part.stop()
+    await platform.stop()
+  }
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+  return { platform, app, stepWorld, url, stop }
+}
+
+/** Runs a service until SIGTERM or SIGINT; a bad configuration is one clear line. */
+export async function runProcess(
+  name: string,
+  startParts: (process: Process) => Promise<Running[]>,
+): Promise<Started | undefined> {
+  try {
+    const started = await startProcess(readConfiguration(process.env), startParts)
+    leaveInOrder(started)
+    process.stdout.write(`ambit ${name} is ready on ${started.url}\n`)
+    return started
+  } catch (error) {
+    const text = isAmbitError(error) ? error.message : error
+    process.stderr.write(`ambit ${name} could not start: ${String(text)}\n`)
+    if (!isAmbitError(error) && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+    process.exit(1)
+  }
+}
+
+/** First signal: drain and hand over. Second signal, or too slow: leave; the log keeps all. */
+export function leaveInOrder(started: Pick<Started, 'stop'>): void {
+  let isLeaving = false
+  const leave = () => {
+    if (isLeaving) process.exit(1)
+    isLeaving = true
+    setTimeout(() => process.exit(1), DRAIN_MS).unref()
+    started.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', leave)
+  process.on('SIGINT', leave)
+}

@@ -1,0 +1,27 @@
+/** Wiring of the dispatcher: intake of messages, and the operations of executors over HTTP. */
+import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { Platform } from '#kernel/host/platform.ts'
+import type { Running } from '#kernel/host/run-process.ts'
+import { runStep, type StepWorld } from '#kernel/host/step-runner.ts'
+import { createMailbox } from './mailbox.ts'
+import { createMailboxStep } from './mailbox-step.ts'
+import { mailboxRoutes } from './routes.ts'
+
+/** Starts the intake and adds the routes. */
+export async function startMailboxDispatcher(
+  app: HttpApp,
+  platform: Platform,
+  stepWorld: StepWorld,
+): Promise<Running[]> {
+  const { codec, tables, configuration, authenticate } = platform
+  const step = await runStep(createMailboxStep({ codec }), stepWorld)
+  const mailbox = await createMailbox({
+    ...platform,
+    writer: stepWorld.writer,
+    barrier: () => tables.barrier(),
+    heartbeatAgeMs: () => tables.heartbeatAgeMs(),
+    continuityMs: configuration.AMBIT_CONTINUITY_MS,
+  })
+  mailboxRoutes(app, { mailbox, authenticate })
+  return [step, mailbox]
+}

@@ -1,13 +1,18 @@
+import type { BudgetWhat } from '#kernel/domain/budget-counters.ts'
 import type { LeaseClaim } from '#kernel/domain/lease-handle.ts'
 import { isEntitled, type Policy } from '#kernel/domain/policy.ts'
 import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { payerOf, usedUpBudget } from './charge-run.ts'
 import { heldMessage } from './current-lease.ts'
 import type { Effect } from './effect.ts'
 import type { StoredMessage } from './message-document.ts'
 
 /** `sensitive` effects need a sign of the control plane that is younger than this. */
 export const SENSITIVE_HEARTBEAT_MS = 30_000
+
+/** Activations were paid when the message was made; a run spends these. */
+const SPENT_BY_RUNS: BudgetWhat[] = ['tokens', 'money']
 
 /** The surroundings of the effect, as they are now. */
 export interface AuthorizeFacts {
@@ -38,7 +43,7 @@ const RULES: Rule[] = [
 ]
 
 /**
- * Revalidates an effect at the moment it would happen: lease, subscription, current policy.
+ * Revalidates an effect at the moment it would happen: lease, subscription, current policy, budget.
  * Throws `stale-lease` when the lease is over; every other refusal is an answer with a reason.
  */
 export function decideAuthorize(
@@ -51,7 +56,11 @@ export function decideAuthorize(
     const reason = rule(message, effect, facts)
     if (reason !== null) return { allowed: false, reason }
   }
-  return { allowed: true, reason: effect.egress ? 'allowed, a way out' : 'allowed' }
+  const { policy, subscription } = facts
+  const rules = { policy, limits: subscription?.limits, whats: SPENT_BY_RUNS }
+  const usedUp = usedUpBudget(unit, payerOf(message), rules)
+  if (usedUp) return { allowed: false, reason: `over-budget: ${usedUp.scope} ${usedUp.what}` }
+  return { allowed: true, reason: 'allowed' }
 }
 
 function subscriptionRefusal(

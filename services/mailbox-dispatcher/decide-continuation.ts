@@ -1,10 +1,15 @@
+import { type BudgetWhat, budgetEnd } from '#kernel/domain/budget-counters.ts'
 import { hashId } from '#kernel/domain/ids.ts'
 import { HANDLE_LINEAGE_MS, type LeaseClaim } from '#kernel/domain/lease-handle.ts'
+import { dayOf } from '#kernel/domain/period.ts'
+import type { Policy } from '#kernel/domain/policy.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { SubscriptionName } from '#schemas/generated/records.ts'
 import type { MessageFrame } from './approval-document.ts'
+import { charge, usedUpBudget } from './charge-run.ts'
 import { BLANK_FRAME, emitContinuation } from './continuation.ts'
+import { emitUsage } from './mailbox-outputs.ts'
 
 /** Continuations of one mailbox in one minute; a loop of follow-ups ends here. */
 export const CONTINUATIONS_PER_MINUTE = 600
@@ -26,6 +31,7 @@ export interface ContinuationRequest {
   claim?: LeaseClaim
   /** The subscription of that run: what it does later is revalidated and charged as its work. */
   subscription?: SubscriptionName | null
+  policy: Policy
 }
 
 /**
@@ -41,8 +47,9 @@ export function decideContinuation(unit: UnitOfWork, request: ContinuationReques
     const name = `follow-ups/${agent}/${session}/${minute}`
     bound(unit, name, FOLLOW_UPS_PER_MINUTE)
   }
-  const frame = frameFor(request)
   const id = hashId('m', unit.tenant, kind, agent, session, requestId)
+  const frame = frameFor(request)
+  payFor(unit, id, { frame, request })
   emitContinuation(unit, { id, agent, session, frame, input: { kind, input, by } })
   return { id }
 }
@@ -66,6 +73,29 @@ function refuseForeign(unit: UnitOfWork, { agent, session, claim }: Continuation
   if (unit.now - claim.issuedAt > HANDLE_LINEAGE_MS) {
     throw new AmbitError('stale-lease', 'Expected a handle younger than 24 h. Ask a person.')
   }
+}
+
+/** A continuation is an activation of its own; whoever's budget is used up has to wait. */
+function payFor(
+  unit: UnitOfWork,
+  id: string,
+  { frame, request }: { frame: MessageFrame; request: ContinuationRequest },
+): void {
+  const { policy, agent } = request
+  const owner = frame.subscription?.owner ?? frame.onBehalfOf ?? ''
+  const payer = { tenant: unit.tenant, subscription: frame.subscription?.id ?? '', owner, agent }
+  const whats: BudgetWhat[] = ['activations', 'tokens', 'money']
+  const usedUp = usedUpBudget(unit, payer, { policy, limits: undefined, whats })
+  if (usedUp) {
+    const { scope, what } = usedUp
+    throw new AmbitError('rate-limited', `The ${scope} budget of ${what} is used up.`, {
+      retryAfterMs: budgetEnd(usedUp, unit.now, policy.zone) - unit.now,
+      extra: { budget: scope, what },
+    })
+  }
+  const { zone } = policy
+  emitUsage(unit, payer, { subject: id, stage: 'continuation', attempt: 1, activations: 1, zone })
+  charge(unit, payer, { what: 'activations', day: dayOf(unit.now, zone), amount: 1 })
 }
 
 function bound(unit: UnitOfWork, counter: string, limit: number): void {

@@ -1,4 +1,5 @@
 /** The records that leave a mailbox, with ids that are the same whenever they are made again. */
+import type { BudgetPayer } from '#kernel/domain/budget-counters.ts'
 import { type CloudEvent, formatLineage, type Hop } from '#kernel/domain/event.ts'
 import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { hashId, tenantKey } from '#kernel/domain/ids.ts'
@@ -7,7 +8,7 @@ import { dayOf } from '#kernel/domain/period.ts'
 import type { Output, UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { MailboxTransition, Notice, Outcome, Usage } from '#schemas/generated/records.ts'
 import type { MessageDocument, StoredMessage } from './message-document.ts'
-import type { Run } from './run-result.ts'
+import type { Run, RunUsage } from './run-result.ts'
 
 /** Largest `output` of a run that its `platform.run.finished` event carries, in characters. */
 const EVENT_OUTPUT_MAX = 32 * 1024
@@ -174,24 +175,30 @@ export function emitPlatformEvent(
   })
 }
 
-/** What the attempt cost; the same attempt gives the same id, so it is counted once (I8). */
+/** What something cost; the same attempt gives the same id, so it is counted once (I8). */
 export function emitUsage(
   unit: UnitOfWork,
-  doc: MessageDocument,
-  { run, zone }: { run: Run; zone: string },
+  payer: BudgetPayer,
+  spent: {
+    /** Message id. */
+    subject: string
+    stage: 'run' | 'continuation'
+    attempt: number
+    activations?: number
+    usage?: RunUsage
+    zone: string
+  },
 ): void {
-  const { usage } = run
-  if (!usage) return
-  const subscription = doc.subscription ?? ''
+  const { subject, stage, attempt, activations = 0, usage = {}, zone } = spent
   const value: Usage = {
     tenant: unit.tenant,
-    subscription,
-    owner: doc.message?.subscription?.owner ?? doc.message?.onBehalfOf ?? '',
-    agent: doc.agent,
-    subject: doc.id,
-    stage: 'run',
-    attempt: run.attempt,
-    activations: 0,
+    subscription: payer.subscription,
+    owner: payer.owner,
+    agent: payer.agent,
+    subject,
+    stage,
+    attempt,
+    activations,
     inputTokens: usage.inputTokens ?? 0,
     outputTokens: usage.outputTokens ?? 0,
     calls: usage.calls ?? 0,
@@ -199,7 +206,7 @@ export function emitUsage(
     day: dayOf(unit.now, zone),
     at: unit.now,
   }
-  const key = tenantKey(unit.tenant, subscription)
-  const id = `${doc.id}/run/${run.attempt}`
+  const key = tenantKey(unit.tenant, payer.subscription)
+  const id = `${subject}/${stage}/${attempt}`
   unit.emit({ topic: 'usage', key, id, tenant: unit.tenant, value })
 }

@@ -4,7 +4,7 @@
  */
 import { tenantKey } from '#kernel/domain/ids.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
-import { AmbitError } from '#kernel/errors.ts'
+import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { MailboxTransition } from '#schemas/generated/records.ts'
 import { type ClaimedItem, type ClaimRequest, claimMessages } from './claim-messages.ts'
@@ -54,6 +54,8 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
     try {
       heard(codec.decode('mailbox-transition', record.value))
     } catch (error) {
+      // A schema that is still being fetched: the same records come again.
+      if (isAmbitError(error) && error.code === 'not-ready') throw error
       const { partition, offset } = record
       logger.warn({ partition, offset, err: error }, 'unreadable transition')
     }

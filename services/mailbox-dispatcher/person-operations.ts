@@ -121,7 +121,8 @@ async function continueSession(
   }
   const requestId = body.requestId ?? ids.random()
   const subscription = subscriptionName(world, tenant, claim?.subscription ?? null)
-  const request = { agent, session, kind, input, requestId, by: name, claim, subscription }
+  const policy = directory.policy(tenant)
+  const request = { agent, session, kind, input, requestId, by: name, claim, subscription, policy }
   return performer.perform({
     tenant,
     lane: agent,

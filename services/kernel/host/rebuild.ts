@@ -81,6 +81,7 @@ export async function rebuildTenant<T>(
   }
   const other: Restored = { documents: new Map(), counters: new Map(), due: new Map(), outputs: [] }
   for (const { topic, ageMs } of step.rebuild.sources) {
+    if (await isEmpty(world, topic, partition)) continue
     const now = world.clock.now()
     const following = await world.log.follow({
       topics: [topic],
@@ -120,6 +121,12 @@ async function closeToOthers<T>(
     await world.store.commit({ tenant, clear: entries.map(({ id }) => ({ outbox, id })) })
   }
   return { ...fence, seq: fence.seq + 1 }
+}
+
+/** A partition that never held a record needs no reader: the usual case of a new tenant. */
+async function isEmpty(world: StepWorld, topic: string, partition: number): Promise<boolean> {
+  const ends = await world.log.endOffsets([topic])
+  return ends.find(end => end.partition === partition)?.offset === 0
 }
 
 async function writeBack<T>(

@@ -1,0 +1,9 @@
+/** The door as a process of its own; any number of replicas. */
+import { runProcess } from '#kernel/host/run-process.ts'
+import { registerIngest } from './service.ts'
+
+await runProcess('ingest', async ({ platform, app }) => {
+  const defaultTenant = platform.configuration.AMBIT_TENANT
+  await registerIngest(app, { ...platform, defaultTenant })
+  return []
+})

@@ -1,0 +1,101 @@
+/**
+ * The graph as data: which step reads which topics, consults which tables, and may write what.
+ * Services are wired from their own code; a test holds both against each other, and the flow
+ * diagram in docs/ is generated from here.
+ */
+import type { TopicName } from './topics.ts'
+
+export interface StepRow {
+  service: string
+  /** Topics consumed; `ingress.ext.<tenant>` stands for one topic per tenant. */
+  reads: (TopicName | 'ingress.ext.<tenant>')[]
+  /** Compacted topics held as live tables. */
+  tables: TopicName[]
+  writes: TopicName[]
+  /** What enters or leaves besides topics. */
+  doors: string[]
+}
+
+export const STEPS = {
+  ingest: {
+    service: 'ingest',
+    reads: [],
+    tables: ['sources', 'policies'],
+    writes: ['ingress.platform', 'ingress.webhook'],
+    doors: ['POST /v1/events', 'POST /v1/webhooks/{name}'],
+  },
+  match: {
+    service: 'evaluator',
+    reads: ['ingress.platform', 'ingress.webhook', 'ingress.ext.<tenant>'],
+    tables: ['subscriptions', 'policies'],
+    writes: ['candidates', 'evaluations', 'deadletter'],
+    doors: [],
+  },
+  guard: {
+    service: 'guard',
+    reads: ['candidates', 'outcomes'],
+    tables: ['subscriptions', 'policies'],
+    writes: [
+      'decisions',
+      'mailbox',
+      'guard.state',
+      'registry.changes',
+      'notices',
+      'usage',
+      'deadletter',
+    ],
+    doors: [],
+  },
+  'mailbox-dispatcher': {
+    service: 'mailbox-dispatcher',
+    reads: ['mailbox'],
+    tables: ['subscriptions', 'policies'],
+    writes: [
+      'mailbox',
+      'mailbox.state',
+      'outcomes',
+      'ingress.platform',
+      'notices',
+      'usage',
+      'deadletter',
+    ],
+    doors: ['POST /v1/mailboxes/{agent}/claim', 'POST /v1/messages/{id}/…'],
+  },
+  registry: {
+    service: 'control-plane',
+    reads: ['registry.changes'],
+    tables: ['subscriptions', 'policies', 'sources'],
+    writes: [
+      'subscriptions',
+      'policies',
+      'sources',
+      'registry.answers',
+      'registry.changes',
+      'audit',
+      'candidates',
+      'deadletter',
+    ],
+    doors: ['/v1/subscriptions', '/v1/policy', '/v1/agents', '/v1/sources', '/v1/keys'],
+  },
+  'read-model': {
+    service: 'control-plane',
+    reads: [
+      'ingress.platform',
+      'ingress.webhook',
+      'ingress.ext.<tenant>',
+      'evaluations',
+      'decisions',
+      'mailbox',
+      'mailbox.state',
+      'notices',
+      'usage',
+      'audit',
+      'deadletter',
+    ],
+    tables: ['subscriptions', 'policies', 'sources'],
+    writes: [],
+    doors: ['/v1/decisions', '/v1/traces', '/v1/explain', '/v1/stream', '/'],
+  },
+} as const satisfies Record<string, StepRow>
+
+export type StepName = keyof typeof STEPS

@@ -123,7 +123,7 @@ describe('sqlite event log', () => {
 describe('sqlite event log retention', () => {
   const HOUR = 3_600_000
 
-  test('prune deletes what is older than the retention of its topic, and gives no offset again', () =>
+  test('prune deletes what outlived the retention of its topic, and gives no offset again', () =>
     withFile(async open => {
       const at = { ms: 0 }
       const { log, database } = open({ monotonicMs: () => at.ms })

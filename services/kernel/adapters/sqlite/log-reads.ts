@@ -53,8 +53,8 @@ export function readDurable(
 
 function boundBytes(records: LogRecord[]): LogRecord[] {
   let bytes = 0
-  for (const [at, record] of records.entries()) {
-    bytes += record.value?.length ?? 0
+  for (let at = 0; at < records.length; at += 1) {
+    bytes += records[at]?.value?.length ?? 0
     if (bytes >= READ_BYTES_MAX) return records.slice(0, at + 1)
   }
   return records

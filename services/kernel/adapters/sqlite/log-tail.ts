@@ -1,6 +1,6 @@
 /**
- * The newest records of all streams in memory, so that a reader who keeps up never runs a query.
- * Measured: a batch of 500 costs 3 µs from here and 1.2 ms from the table.
+ * The newest records of all streams in memory, so that a reader who keeps up never runs a query:
+ * 500 records cost some ten microseconds from here and some milliseconds from the table.
  */
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 

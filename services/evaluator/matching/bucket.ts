@@ -43,7 +43,9 @@ export interface Bucket {
   children: Map<string, Bucket> | undefined
   /** Conditions that do not look at the dividing place. */
   rest: Bucket | undefined
-  /** Places already told apart above this bucket: the one of its text first, or -1. */
+  /** The place of the text that leads here, -1 for no text or a part of one. */
+  readonly entryPath: number
+  /** Places by which the buckets above are divided. */
   readonly used: readonly number[]
 }
 
@@ -55,12 +57,10 @@ const SCANS_BEFORE_DIVIDING = 16
 const REMAINING_MAX = 0.6
 const DIVISIONS_MAX = 5
 
-/** A bucket under a text at the place, or -1 for no text or a part of one. */
-export function createBucket(path: number): Bucket {
-  return emptyBucket([path])
-}
+const NONE: readonly number[] = []
 
-function emptyBucket(used: readonly number[]): Bucket {
+/** A bucket under a text at the place, or -1 for no text or a part of one. */
+export function createBucket(entryPath: number, used: readonly number[] = NONE): Bucket {
   return {
     members: [],
     codes: undefined,
@@ -70,6 +70,7 @@ function emptyBucket(used: readonly number[]): Bucket {
     path: -1,
     children: undefined,
     rest: undefined,
+    entryPath,
     used,
   }
 }
@@ -77,7 +78,9 @@ function emptyBucket(used: readonly number[]): Bucket {
 export function addToBucket(bucket: Bucket, condition: Placed): void {
   bucket.size++
   if (bucket.children === undefined) {
-    bucket.members.push(condition.id)
+    // A literal has no room to spare: most texts of a large index find one condition only.
+    if (bucket.members.length === 0) bucket.members = [condition.id]
+    else bucket.members.push(condition.id)
     if (bucket.codes !== undefined) pushCode(bucket.codes, bucket.used, condition)
     return
   }
@@ -86,16 +89,16 @@ export function addToBucket(bucket: Bucket, condition: Placed): void {
 
 /** The parts of a divided bucket that hold the condition, made where they are missing. */
 function partsFor(bucket: Bucket, condition: Placed): Bucket[] {
-  const { children, path, used } = bucket
+  const { children, entryPath, path, used } = bucket
   const decider = deciderAt(condition, path)
   if (decider === undefined || children === undefined) {
-    bucket.rest ??= emptyBucket([...used, path])
+    bucket.rest ??= createBucket(entryPath, [...used, path])
     return [bucket.rest]
   }
   return decider.entries.map(({ value }) => {
     const known = children.get(value)
     if (known !== undefined) return known
-    const child = emptyBucket([...used, path])
+    const child = createBucket(entryPath, [...used, path])
     children.set(value, child)
     return child
   })
@@ -129,7 +132,7 @@ function placedAt({ table, conditions }: BucketTables, id: number): Placed {
 
 function isProven(condition: Placed, used: readonly number[], predicate: Predicate): boolean {
   if (predicate === condition.access) return predicate.kind !== 'test'
-  for (let at = 1; at < used.length; at++) {
+  for (let at = 0; at < used.length; at++) {
     if (deciderAt(condition, used[at] ?? -1) === predicate) return true
   }
   return false
@@ -226,7 +229,7 @@ function scanCodes(
 function divide(tables: BucketTables, bucket: Bucket): void {
   if (bucket.children !== undefined) return
   const members = bucket.members.map(id => placedAt(tables, id))
-  const path = bucket.used.length <= DIVISIONS_MAX ? bestPlace(members, bucket.used) : undefined
+  const path = bucket.used.length < DIVISIONS_MAX ? bestPlace(members, bucket) : undefined
   if (path === undefined) {
     bucket.scansLeft = SCANS_BEFORE_DIVIDING * 4 ** ++bucket.tries
     return
@@ -241,11 +244,11 @@ function divide(tables: BucketTables, bucket: Bucket): void {
 }
 
 /** The place after which the fewest conditions remain to be asked, where that is worth it. */
-function bestPlace(members: readonly Placed[], used: readonly number[]): number | undefined {
+function bestPlace(members: readonly Placed[], { entryPath, used }: Bucket): number | undefined {
   let best: number | undefined
   let bestRemaining = members.length * REMAINING_MAX
   for (const [path, { having, wanted, texts }] of countPlaces(members)) {
-    if (used.includes(path)) continue
+    if (path === entryPath || used.includes(path)) continue
     const remaining = members.length - having + wanted / texts.size
     if (remaining <= bestRemaining) {
       best = path

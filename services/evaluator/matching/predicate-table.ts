@@ -59,6 +59,8 @@ export interface PredicateTable {
   readonly places: (PlaceEntries | undefined)[]
   readonly placeOf: Map<string, PlaceEntries>
   readonly byKey: Map<string, Predicate>
+  /** Tests of one expression each, by its text: apart, since a text may look like any key. */
+  readonly byCel: Map<string, Predicate>
   readonly byId: (Predicate | undefined)[]
   readonly freeIds: number[]
   /**
@@ -76,6 +78,7 @@ export function createPredicateTable(): PredicateTable {
     places: [],
     placeOf: new Map(),
     byKey: new Map(),
+    byCel: new Map(),
     byId: [],
     freeIds: [],
     answers: new Int32Array(ANSWERS_AT_FIRST),
@@ -107,28 +110,30 @@ export function oneOfPredicate(
   values: readonly string[],
 ): Predicate {
   const key = `${path}\0${values.join('\0')}`
-  return internPredicate(table, key, () => {
+  return internPredicate(table, table.byKey, key, () => {
     const distinct = new Set(values)
     const entries = [...distinct].map(value => acquireEntry(table, 'exact', path, value))
     return { kind: 'one-of', path: entries[0]?.path ?? -1, values: distinct, entries }
   })
 }
 
-/** A predicate that only its test can answer; `terms` are what it needs at least one of. */
-export function testPredicate(
-  table: PredicateTable,
-  key: string,
-  make: () => { test: (view: EventView) => boolean; terms: readonly TextTerm[] },
-): Predicate {
-  return internPredicate(table, key, () => {
-    const { test, terms } = make()
-    return {
-      kind: 'test',
-      path: -1,
-      test,
-      entries: terms.map(t => acquireEntry(table, t.kind, t.path, t.value)),
-    }
-  })
+/** What makes a test: `terms` are what it needs at least one of. */
+type MakeTest = () => { test: (view: EventView) => boolean; terms: readonly TextTerm[] }
+
+/** A predicate that only its test can answer. */
+export function testPredicate(table: PredicateTable, key: string, make: MakeTest): Predicate {
+  return internPredicate(table, table.byKey, key, () => testParts(table, make))
+}
+
+/** The predicate that an expression is true. */
+export function celPredicate(table: PredicateTable, expression: string, make: MakeTest): Predicate {
+  return internPredicate(table, table.byCel, expression, () => testParts(table, make))
+}
+
+function testParts(table: PredicateTable, make: MakeTest): PredicateParts {
+  const { test, terms } = make()
+  const entries = terms.map(({ kind, path, value }) => acquireEntry(table, kind, path, value))
+  return { kind: 'test', path: -1, test, entries }
 }
 
 interface PredicateParts {
@@ -142,13 +147,14 @@ interface PredicateParts {
 
 function internPredicate(
   table: PredicateTable,
+  interned: Map<string, Predicate>,
   key: string,
   make: () => PredicateParts,
 ): Predicate {
-  let predicate = table.byKey.get(key)
+  let predicate = interned.get(key)
   if (predicate === undefined) {
     predicate = addPredicate(table, make(), key)
-    table.byKey.set(key, predicate)
+    interned.set(key, predicate)
   }
   predicate.refs++
   return predicate
@@ -173,7 +179,9 @@ export function releasePredicate(table: PredicateTable, predicate: Predicate): v
   if (--predicate.refs > 0) return
   table.byId[predicate.id] = undefined
   table.freeIds.push(predicate.id)
-  if (predicate.key !== '') table.byKey.delete(predicate.key)
+  for (const interned of [table.byKey, table.byCel]) {
+    if (interned.get(predicate.key) === predicate) interned.delete(predicate.key)
+  }
   for (const entry of predicate.entries) {
     if (entry.predicate === predicate) entry.predicate = undefined
     if (--entry.refs === 0) removeEntry(table, entry)

@@ -1,8 +1,9 @@
 /** A subscription's condition as predicates that must all hold. */
+import { lazyProgram } from '#kernel/domain/cel-cache.ts'
 import type { MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
 import {
   type CelCompiler,
-  type FilterTest,
+  celTruth,
   filterTest,
   YES,
 } from '#kernel/domain/filter/evaluate-filter.ts'
@@ -12,6 +13,7 @@ import { globPrefix, isBareGlob } from '#kernel/domain/glob.ts'
 import { celTerms } from './cel-terms.ts'
 import type { TextTerm } from './match-term.ts'
 import {
+  celPredicate,
   oneOfPredicate,
   type Predicate,
   type PredicateTable,
@@ -25,7 +27,7 @@ const TERMS_MAX = 64
 /** What turning conditions into predicates needs. */
 export interface PredicateMaker {
   readonly table: PredicateTable
-  /** Compiles an expression when it is first evaluated. */
+  /** Compiles an expression, or finds it compiled; asked only when an event needs it. */
   readonly compile: CelCompiler
 }
 
@@ -173,8 +175,15 @@ function exactChoice(filters: readonly Filter[]): { path: string; values: string
 }
 
 function wholeFilter({ table, compile }: PredicateMaker, filter: Filter): Predicate {
+  if ('cel' in filter) {
+    const { cel } = filter
+    return celPredicate(table, cel, () => ({
+      test: view => celTruth(compile(cel), view) === YES,
+      terms: neededTerms(filter),
+    }))
+  }
   return testPredicate(table, JSON.stringify(filter), () => {
-    const test: FilterTest = filterTest(filter, compile)
+    const test = filterTest(filter, expression => lazyProgram(compile, expression))
     return { test: view => test(view) === YES, terms: neededTerms(filter) }
   })
 }

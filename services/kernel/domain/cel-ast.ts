@@ -12,9 +12,9 @@ type Comprehension = Extract<CelExpr['exprKind'], { case: 'comprehensionExpr' }>
 /** Deepest tree; logical chains are balanced, so they do not count by their length. */
 export const CEL_DEPTH_MAX = 32
 /** Deepest nesting of macros that loop. */
-export const CEL_LOOP_DEPTH_MAX = 2
+const CEL_LOOP_DEPTH_MAX = 2
 /** Longest pattern of `matches`. */
-export const CEL_PATTERN_LENGTH_MAX = 128
+const CEL_PATTERN_LENGTH_MAX = 128
 
 const TYPE_NAMES = new Set('int uint double bool string bytes list map null_type type'.split(' '))
 const BUILT_IN_OPERATORS = new Set(['_[_]', '_?_:_', '_&&_', '_||_', '@not_strictly_false'])

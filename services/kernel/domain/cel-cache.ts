@@ -1,13 +1,14 @@
+import type { CelProgram } from './cel.ts'
 import type { CelCompiler } from './filter/evaluate-filter.ts'
 
 /**
- * A compiler that does nothing until an expression is evaluated, and keeps the `programsMax`
- * programs that were used last. A compiled program is some ten kilobytes, its text a few dozen
- * bytes, so that many expressions may be held while few are compiled.
+ * Keeps the `programsMax` programs that were used last. A compiled program is some ten kilobytes
+ * and its text a few dozen bytes, so a caller that asks again each time may hold many expressions
+ * while few are compiled.
  */
 export function createCelCache(compile: CelCompiler, programsMax: number): CelCompiler {
-  const programs = new Map<string, ReturnType<CelCompiler>>()
-  const programOf: CelCompiler = expression => {
+  const programs = new Map<string, CelProgram>()
+  return expression => {
     const known = programs.get(expression)
     if (known !== undefined) {
       // Deleting and setting again keeps the map in order of use.
@@ -23,9 +24,13 @@ export function createCelCache(compile: CelCompiler, programsMax: number): CelCo
     }
     return program
   }
-  return expression => ({
-    evaluate: variables => programOf(expression).evaluate(variables),
-    outcome: variables => programOf(expression).outcome(variables),
-    references: () => programOf(expression).references(),
-  })
+}
+
+/** A program that is compiled, or found, each time it is used, and holds nothing but its text. */
+export function lazyProgram(compile: CelCompiler, expression: string): CelProgram {
+  return {
+    evaluate: variables => compile(expression).evaluate(variables),
+    outcome: variables => compile(expression).outcome(variables),
+    references: () => compile(expression).references(),
+  }
 }

@@ -11,7 +11,7 @@ import { celFromJson, jsonFromCel } from './cel-json.ts'
 import { CEL_STEPS_MAX, isMeterEmpty, meteredEnv, startMeter } from './cel-meter.ts'
 
 /** Largest expression, in UTF-8 bytes. */
-export const CEL_BYTES_MAX = 2048
+const CEL_BYTES_MAX = 2048
 
 /** Values of the variables: made by `celVariables`, so that they are own and JSON only. */
 export type CelVariables = ReturnType<typeof celVariables>

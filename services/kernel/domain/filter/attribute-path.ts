@@ -7,7 +7,7 @@
 import type { CloudEvent } from '../event.ts'
 
 /** Most segments of one path; event data is at most 64 deep. */
-export const PATH_SEGMENTS_MAX = 64
+const PATH_SEGMENTS_MAX = 64
 
 const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,8})$/
@@ -50,7 +50,7 @@ function splitPath(path: string): string[] | undefined {
  * One step down: the own property of an object, or the element of an array. Inherited names
  * (`constructor`, `length`, …) do not exist unless the sender wrote them.
  */
-export function childOf(value: unknown, segment: string): unknown {
+function childOf(value: unknown, segment: string): unknown {
   if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) return undefined
   if (Array.isArray(value)) return ARRAY_INDEX.test(segment) ? value[Number(segment)] : undefined
   return Object.hasOwn(value, segment) ? Reflect.get(value, segment) : undefined

@@ -39,7 +39,8 @@ export function filterTest(filter: Filter, compile: CelCompiler): FilterTest {
   if ('all' in filter) return firstOf(NO, filter.all, compile)
   if ('any' in filter) return firstOf(YES, filter.any, compile)
   if ('not' in filter) return negation(filterTest(filter.not, compile))
-  return celTest(compile(filter.cel))
+  const program = compile(filter.cel)
+  return view => celTruth(program, view)
 }
 
 function attributesTest(
@@ -86,10 +87,9 @@ function negation(test: FilterTest): FilterTest {
   }
 }
 
-function celTest(program: CelProgram): FilterTest {
-  return view => {
-    const outcome = program.outcome(view.celVariables())
-    if ('error' in outcome || typeof outcome.value !== 'boolean') return FAILED
-    return outcome.value ? YES : NO
-  }
+/** What an expression says of the event; anything but `true` and `false` is a failure. */
+export function celTruth(program: CelProgram, view: EventView): Truth {
+  const outcome = program.outcome(view.celVariables())
+  if ('error' in outcome || typeof outcome.value !== 'boolean') return FAILED
+  return outcome.value ? YES : NO
 }

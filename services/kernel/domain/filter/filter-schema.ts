@@ -7,19 +7,19 @@ import { z } from 'zod'
 import { parsePath } from './attribute-path.ts'
 
 /** Most filters side by side: at the top, and in one `all` or `any`. */
-export const FILTERS_MAX = 32
+const FILTERS_MAX = 32
 /** Deepest nesting; a filter at the top is 1 deep. */
-export const FILTER_DEPTH_MAX = 8
+const FILTER_DEPTH_MAX = 8
 /** Most filters of one subscription, nested ones counted. */
-export const FILTER_NODES_MAX = 256
+const FILTER_NODES_MAX = 256
 /** Most attributes in one `exact`, `prefix` or `suffix`. */
-export const FILTER_ATTRIBUTES_MAX = 32
+const FILTER_ATTRIBUTES_MAX = 32
 /** Longest attribute path, in UTF-16 units. */
-export const FILTER_PATH_LENGTH_MAX = 512
+const FILTER_PATH_LENGTH_MAX = 512
 /** Longest value to compare with, in UTF-16 units. */
-export const FILTER_VALUE_LENGTH_MAX = 1024
+const FILTER_VALUE_LENGTH_MAX = 1024
 /** Longest CEL expression, in UTF-16 units. */
-export const CEL_LENGTH_MAX = 2048
+const CEL_LENGTH_MAX = 2048
 
 /** Values by attribute path; all must hold. */
 export type AttributeValues = Readonly<Record<string, string>>

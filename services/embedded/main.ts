@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { runProcess } from '#kernel/host/run-process.ts'
 import { startAllServices } from './all-services.ts'
+import { startDemo } from './demo/start-demo.ts'
 
 const { values } = parseArgs({
   options: {
@@ -15,16 +16,20 @@ const { values } = parseArgs({
     host: { type: 'string' },
   },
 })
-process.env.AMBIT_PORT = values.port ?? process.env.AMBIT_PORT
-process.env.AMBIT_DATA_DIR = values.data ?? process.env.AMBIT_DATA_DIR
-process.env.AMBIT_HOST = values.host ?? process.env.AMBIT_HOST
-for (const name of ['AMBIT_PORT', 'AMBIT_DATA_DIR', 'AMBIT_HOST']) {
-  if (process.env[name] === 'undefined') delete process.env[name]
+const flags = { AMBIT_PORT: values.port, AMBIT_DATA_DIR: values.data, AMBIT_HOST: values.host }
+for (const [name, value] of Object.entries(flags)) {
+  if (value !== undefined) process.env[name] = value
 }
+// The terminal is for people here: decisions, not requests.
+process.env.AMBIT_LOG_LEVEL ??= 'warn'
 
 const started = await runProcess('embedded', startAllServices)
 if (started) {
+  const print = (line: string) => void process.stdout.write(`${line}\n`)
   const { url, platform } = started
-  const key = platform.adminKey ? `/#key=${platform.adminKey}` : '/'
-  process.stdout.write(`Ambit is ready: ${url}${key}\n`)
+  print(`Ambit is ready: ${url}/#key=${platform.adminKey ?? ''}`)
+  if (!values.empty) {
+    print('The demo tells its story; one line per decision, the page shows the trace behind each.')
+    await startDemo(started, print)
+  }
 }

@@ -3,7 +3,7 @@
  * tenant. It keeps no state; its outputs have deterministic ids, so reading twice is harmless.
  */
 import { type CloudEvent, dedupKeyOf } from '#kernel/domain/event.ts'
-import { toCloudEvent, toEventRecord, withBodyByReference } from '#kernel/domain/event-record.ts'
+import { withBodyByReference } from '#kernel/domain/event-record.ts'
 import type { MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
 import { candidateIdOf, occurrenceIdOf, tenantKey } from '#kernel/domain/ids.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
@@ -92,20 +92,4 @@ function candidateOutput(read: ReadEvent, subscription: Subscription, now: numbe
       at: now,
     },
   }
-}
-
-/** Reads an event that our own services wrote. */
-export function readOwnEvent(
-  record: EventRecord,
-  at: Pick<ReadEvent, 'tenant' | 'position' | 'recordedAt' | 'traceparent'>,
-): ReadEvent {
-  return { ...at, event: toCloudEvent(record), record }
-}
-
-/** An event of an outside producer, already parsed strictly. */
-export function readExtEvent(
-  event: CloudEvent,
-  at: Pick<ReadEvent, 'tenant' | 'position' | 'recordedAt' | 'traceparent'>,
-): ReadEvent {
-  return { ...at, event, record: toEventRecord(event) }
 }

@@ -2,8 +2,9 @@
 import { tenantKey } from '#kernel/domain/ids.ts'
 import { instantOf, type MessageView, messageView } from '#kernel/domain/message-view.ts'
 import { isAmbitError } from '#kernel/errors.ts'
+import { createEventReader } from '#kernel/host/event-reader.ts'
 import { decideClaim } from './decide-claim.ts'
-import { createEventReader, withBodies } from './event-bodies.ts'
+import { withBodies } from './event-bodies.ts'
 import type { LossDetector } from './loss-detector.ts'
 import type { MailboxBell } from './mailbox-bell.ts'
 import { lineageOf } from './mailbox-outputs.ts'
@@ -128,7 +129,7 @@ async function leaseDue(
         forgotten: hasForgotten,
       }),
   })
-  const readEvent = world.readEvent ?? createEventReader(codec)
+  const readEvent = world.readEvent ?? createEventReader({ codec }).read
   const bare = leased.flatMap(({ message }) => (message ? [fromStoredMessage(message)] : []))
   const [messages] = await Promise.all([withBodies(bare, { log, readEvent }), durable])
   return leased.flatMap((doc, at) => {

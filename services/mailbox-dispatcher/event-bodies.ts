@@ -1,20 +1,8 @@
 /** Puts bodies that travel by reference back into the events of a message. */
-import { parseKafkaEvent } from '#kernel/domain/cloud-events-kafka.ts'
-import { toEventRecord } from '#kernel/domain/event-record.ts'
 import type { EventLog, LogRecord } from '#kernel/ports/event-log.ts'
-import type { RecordCodec } from '#schemas/codec.ts'
 import type { EventRecord, Message } from '#schemas/generated/records.ts'
-import { extTenant } from '#topologies/topics.ts'
 
 export type ReadEvent = (record: LogRecord) => EventRecord | Promise<EventRecord>
-
-/** Reads an ingress record: ours are Avro, outside producers' follow the Kafka binding. */
-export function createEventReader(codec: RecordCodec): ReadEvent {
-  return async record => {
-    if (extTenant(record.topic)) return toEventRecord(await parseKafkaEvent(record))
-    return codec.decode('event', record.value ?? new Uint8Array())
-  }
-}
 
 /** The same messages with all bodies; one that retention took stays absent. */
 export async function withBodies(

@@ -1,5 +1,6 @@
 /** Wiring of the dispatcher: intake of messages, and the operations of executors over HTTP. */
 import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import type { Running } from '#kernel/host/run-process.ts'
 import { runStep, type StepWorld } from '#kernel/host/step-runner.ts'
@@ -18,6 +19,7 @@ export async function startMailboxDispatcher(
   const mailbox = await createMailbox({
     ...platform,
     writer: stepWorld.writer,
+    readEvent: createEventReader(platform).read,
     barrier: () => tables.barrier(),
     heartbeatAgeMs: () => tables.heartbeatAgeMs(),
     continuityMs: configuration.AMBIT_CONTINUITY_MS,

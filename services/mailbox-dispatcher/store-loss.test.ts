@@ -9,8 +9,10 @@ import type { Mailbox } from './mailbox.ts'
 const ONE = { executor: 'worker', leaseMs: 60_000, waitMs: 0, max: 1 }
 const OK = { ok: true, stopReason: 'end-turn' }
 
+let world: MailboxTestWorld
+
 /** Retries as an executor does: 503 means come again. */
-async function patiently<T>(world: MailboxTestWorld, call: () => Promise<T>): Promise<T> {
+async function patiently<T>(call: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < 20; tries++) {
     try {
       return await world.during(call())
@@ -22,14 +24,13 @@ async function patiently<T>(world: MailboxTestWorld, call: () => Promise<T>): Pr
   throw new Error('the mailbox never came back')
 }
 
-function claim(world: MailboxTestWorld, mailbox = world.mailbox): Promise<ClaimedItem[]> {
-  return patiently(world, () => mailbox.claim(TENANT, AGENT, { ...ONE, waitMs: 5000 }))
+function claim(mailbox = world.mailbox): Promise<ClaimedItem[]> {
+  return patiently(() => mailbox.claim(TENANT, AGENT, { ...ONE, waitMs: 5000 }))
 }
 
 const complete = (mailbox: Mailbox, { message, lease }: ClaimedItem) =>
   mailbox.complete(TENANT, message.id, { handle: lease.handle, result: OK })
 
-let world: MailboxTestWorld
 beforeEach(async () => {
   world = await openMailboxWorld()
 })
@@ -38,57 +39,57 @@ afterEach(() => world.stop())
 describe('a mailbox whose store is lost', () => {
   it('gives no smaller token after the store was flushed, and keeps live leases (I6)', async () => {
     for (const id of ['m1', 'm2', 'm3']) await world.deliver(messageNamed(id))
-    const [first] = await claim(world)
-    const [second] = await claim(world)
+    const [first] = await claim()
+    const [second] = await claim()
     assert.ok(first && second)
     world.store.flush()
-    const [third] = await claim(world)
+    const [third] = await claim()
     assert.equal(third?.message.id, 'm3')
     assert.ok((third?.lease.token ?? 0) > second.lease.token)
-    assert.equal((await patiently(world, () => complete(world.mailbox, first))).state, 'done')
-    assert.deepEqual(await claim(world), [])
+    assert.equal((await patiently(() => complete(world.mailbox, first))).state, 'done')
+    assert.deepEqual(await claim(), [])
   })
 
   it('never brings back what was settled, and answers the same lease again (I7)', async () => {
     await world.deliver(messageNamed('m1'))
-    const [item] = await claim(world)
+    const [item] = await claim()
     assert.ok(item)
     const done = await complete(world.mailbox, item)
     world.store.flush()
-    const again = await patiently(world, () => complete(world.mailbox, item))
+    const again = await patiently(() => complete(world.mailbox, item))
     assert.deepEqual({ ...again, isRepeat: false }, done)
     await world.clock.advance(120_000)
-    assert.deepEqual(await claim(world), [])
+    assert.deepEqual(await claim(), [])
   })
 
   it('notices a store that rolled back behind what the log has shown', async () => {
     await world.deliver(messageNamed('m1'))
     const before = world.store.snapshot()
-    const [item] = await claim(world)
+    const [item] = await claim()
     assert.ok(item)
     await complete(world.mailbox, item)
     world.store.restore(before)
-    assert.deepEqual(await claim(world), [], 'the finished message is not leased again')
+    assert.deepEqual(await claim(), [], 'the finished message is not leased again')
     await world.deliver(messageNamed('m2'))
-    const [next] = await claim(world)
+    const [next] = await claim()
     assert.ok((next?.lease.token ?? 0) > item.lease.token)
   })
 
   it('a message leased elsewhere is found again although this store never had it', async () => {
     const empty = world.store.snapshot()
     await world.deliver(messageNamed('m1'))
-    const [item] = await claim(world)
+    const [item] = await claim()
     assert.ok(item)
     world.store.restore(empty)
     const other = await world.openHost('second')
-    assert.equal((await patiently(world, () => complete(other, item))).state, 'done')
+    assert.equal((await patiently(() => complete(other, item))).state, 'done')
   })
 })
 
 describe('a mailbox rebuilt from the log', () => {
   it('keeps questions: the answer still comes back after a loss', async () => {
     await world.deliver(messageNamed('m1'))
-    const [item] = await claim(world)
+    const [item] = await claim()
     assert.ok(item)
     const ask = { handle: item.lease.handle, question: 'Shall I?' }
     const { approvalId } = await world.mailbox.ask(TENANT, 'm1', ask)
@@ -96,17 +97,28 @@ describe('a mailbox rebuilt from the log', () => {
     await world.clock.advance(3000)
     const ana = { tenant: TENANT, kind: 'person' as const, id: 'ana', roles: [] }
     const answer = { decision: 'respond' as const, text: 'yes' }
-    await patiently(world, () => world.mailbox.answerApproval(ana, approvalId, answer))
-    const [continuation] = await claim(world)
+    await patiently(() => world.mailbox.answerApproval(ana, approvalId, answer))
+    const [continuation] = await claim()
     assert.equal(continuation?.message.kind, 'continuation')
+  })
+
+  it('keeps the one lease per session', async () => {
+    for (const id of ['m1', 'm2']) await world.deliver(messageNamed(id, { session: 'chat' }))
+    const [item] = await claim()
+    assert.ok(item)
+    world.store.flush()
+    await world.clock.advance(3000)
+    assert.deepEqual(await claim(), [])
+    await complete(world.mailbox, item)
+    assert.equal((await claim()).at(0)?.message.id, 'm2')
   })
 
   it('rebuilding twice gives the same documents (I18)', async () => {
     for (const id of ['m1', 'm2', 'm3']) await world.deliver(messageNamed(id))
-    const [item] = await claim(world)
+    const [item] = await claim()
     assert.ok(item)
     await complete(world.mailbox, item)
-    await claim(world)
+    await claim()
     const states = async () => {
       world.store.flush()
       await world.clock.advance(3000)

@@ -242,7 +242,8 @@ async function run<T>(self: Self<T>, work: Work): Promise<void> {
     const id = entryId(state.fence.seq + 1)
     state.fence = { ...state.fence, seq: state.fence.seq + 1 }
     state.uncleared = null
-    const { due } = result.changes
+    const { due, outputs } = result.changes
+    self.step.committed?.(outputs)
     if (due.some(d => d.queue === OWN_QUEUE && d.at !== null)) state.hasDue = true
     if (self.world.store.atomicWithLog || records.length === 0) return
     state.pending = { id, records }

@@ -56,6 +56,8 @@ export interface Step<T> {
   /** A due entry of this step's own queue (`OWN_QUEUE`); it must remove or move the entry. */
   decideDue?(unit: UnitOfWork, entry: DueEntry): void
   dueHints?(entry: DueEntry, tenant: string): Hints
+  /** Told the outputs of every commit; deciding alone may be tried several times. */
+  committed?(outputs: readonly Output[]): void
   /** Topics appended only after all other outputs are durable. */
   lastTopics?: string[]
   /** Topic whose records tell whether the store lost commits; needed with `rebuild`. */

@@ -1,0 +1,20 @@
+/** Starts the demo beside a running host; everything it does goes through the public API. */
+import type { Started } from '#kernel/host/run-process.ts'
+import { createClient } from '#services/client/create-client.ts'
+import { printDecisions } from './decision-lines.ts'
+import { runDemoExecutors } from './demo-executors.ts'
+import { runDemoProducers } from './demo-producers.ts'
+import { seedDemo } from './demo-tenant.ts'
+
+/** Seeds, prints, produces, and works; resolves once the story has begun. */
+export async function startDemo(started: Started, print: (line: string) => void): Promise<void> {
+  const { platform, url } = started
+  const client = createClient({ url, key: platform.adminKey ?? '' })
+  await seedDemo(client)
+  await printDecisions(platform, print)
+  const stopping = new AbortController()
+  started.app.addHook('preClose', async () => stopping.abort())
+  const { signal } = stopping
+  void runDemoExecutors(client, signal)
+  void runDemoProducers({ client, url, signal })
+}

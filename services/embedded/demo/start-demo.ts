@@ -12,9 +12,7 @@ export async function startDemo(started: Started, print: (line: string) => void)
   const client = createClient({ url, key: platform.adminKey ?? '' })
   await seedDemo(client)
   await printDecisions(platform, print)
-  const stopping = new AbortController()
-  started.app.addHook('preClose', async () => stopping.abort())
-  const { signal } = stopping
+  const { stopping: signal } = started
   void runDemoExecutors(client, signal)
   void runDemoProducers({ client, url, signal })
 }

@@ -24,6 +24,8 @@ export interface Process {
 
 export interface Started extends Process {
   url: string
+  /** Aborts when the process begins to stop. */
+  stopping: AbortSignal
   stop(): Promise<void>
 }
 
@@ -59,14 +61,16 @@ export async function startProcess(
   }, 5000)
   age.unref()
   const { port: bound } = app.server.address() as AddressInfo
+  const stopping = new AbortController()
   const stop = async () => {
+    stopping.abort()
     clearInterval(age)
     await app.close()
     for (const part of parts.reverse()) await part.stop()
     await platform.stop()
   }
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
-  return { platform, app, stepWorld, url, stop }
+  return { platform, app, stepWorld, url, stop, stopping: stopping.signal }
 }
 
 /** Runs a service until SIGTERM or SIGINT; a bad configuration is one clear line. */

@@ -1,6 +1,6 @@
 /** Who of a group's members gets which partition: sticky, even within one, and deterministic. */
 
-/** A member, in the order of joining; `wants` are the partitions of its topics, in a fixed order. */
+/** A member in the order of joining; `wants`: partitions of its topics, in a fixed order. */
 export interface AssignableMember {
   id: string
   wants: readonly string[]

@@ -1,4 +1,4 @@
-/** Follows topics without a group: one loop, one delivery at a time, in order per partition (L5). */
+/** Follows topics without a group: one loop, one delivery at a time, in order (L5). */
 import { AmbitError } from '../../errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Following, FollowOptions, TopicPartition } from '../../ports/event-log.ts'

@@ -93,20 +93,14 @@ export function joinGroup(world: MemberWorld): MemoryMember {
 
 function applyGrants(self: Self, grants: Grant[]): void {
   const next = new Map(grants.map(grant => [placeKey(grant), grant]))
-  let hasChanged = false
-  for (const [key, run] of self.runs) {
-    if (next.get(key) === run.grant) continue
-    endRun(self, key, run)
-    hasChanged = true
-  }
-  for (const [key, grant] of next) {
-    if (self.runs.has(key)) continue
-    startRun(self, key, grant)
-    hasChanged = true
-  }
-  if (!hasChanged || self.isStopping) return
+  const lost = [...self.runs].filter(([key, run]) => next.get(key) !== run.grant)
+  for (const [key, run] of lost) endRun(self, key, run)
+  const gained = [...next].filter(([key]) => !self.runs.has(key))
+  if (lost.length + gained.length === 0) return
+  // Counted before the loops start, so that they wait for the announcement.
   self.changes += 1
   const change = self.changes
+  for (const [key, grant] of gained) startRun(self, key, grant)
   self.announcing = self.announcing.then(() => announce(self, change))
 }
 

@@ -21,7 +21,9 @@ export interface ChargeRules {
 }
 
 /** Who pays for a run: the subscription's owner, else the person it acts for. */
-export function payerOf(message: StoredMessage): BudgetPayer {
+export function payerOf(
+  message: Pick<StoredMessage, 'tenant' | 'subscription' | 'agent' | 'onBehalfOf'>,
+): BudgetPayer {
   const { tenant, subscription, agent, onBehalfOf } = message
   return {
     tenant,

@@ -3,6 +3,7 @@
  * then the messages themselves bring bodies and order. A message without any transition was
  * never taken in, so its offset is not committed and intake reads it again.
  */
+import type { Directory } from '#kernel/host/directory.ts'
 import type { Rebuild, Restored } from '#kernel/host/step.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
@@ -25,15 +26,28 @@ import {
   toStoredMessage,
 } from './message-document.ts'
 import { tokenFloor } from './open-mailbox.ts'
+import { blankSpending, noteRun, restoreSpending, type SpendingMemory } from './restore-spending.ts'
 import type { Run } from './run-result.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** Shortest time that a restored marker lives, ms. */
 const TTL_MS_MIN = 3_600_000
 
+/** What the step reads with, and where it finds the tenant's zone. */
+export interface MailboxStepWorld {
+  codec: RecordCodec
+  directory: Pick<Directory, 'policy'>
+}
+
 type Held<T> = { version: number; value: T; ttlMs?: number }
 
-export function createMailboxRebuild(codec: RecordCodec): Rebuild {
+export function createMailboxRebuild({ codec, directory }: MailboxStepWorld): Rebuild {
+  const memories = new WeakMap<Restored, SpendingMemory>()
+  const memoryOf = (restored: Restored) => {
+    const memory = memories.get(restored) ?? blankSpending()
+    memories.set(restored, memory)
+    return memory
+  }
   return {
     begin: partition => ({ remove: [readyKey(partition)], drain: [OPERATIONS_OUTBOX] }),
     sources: [
@@ -46,11 +60,14 @@ export function createMailboxRebuild(codec: RecordCodec): Rebuild {
         const message = codec.decode('message', record.value)
         const into = restored(message.tenant)
         foldMessage(into, { message, record })
+        const { zone } = directory.policy(message.tenant)
+        restoreSpending(into, memoryOf(into), { message, zone })
         openAgain(into, record.partition, now)
       } else {
         const transition = codec.decode('mailbox-transition', record.value)
         const into = restored(transition.tenant)
         foldTransition(into, transition, now)
+        noteRun(memoryOf(into), transition)
         openAgain(into, record.partition, now)
       }
     },

@@ -1,12 +1,12 @@
 import type { Step } from '#kernel/host/step.ts'
-import type { RecordCodec } from '#schemas/codec.ts'
 import type { Message } from '#schemas/generated/records.ts'
 import { decideIntake } from './decide-intake.ts'
-import { createMailboxRebuild } from './mailbox-rebuild.ts'
+import { createMailboxRebuild, type MailboxStepWorld } from './mailbox-rebuild.ts'
 import { MAILBOX_STEP, messageKey, readyKey } from './message-document.ts'
 
 /** Takes appended messages into their mailboxes, and gives a lost store its mailboxes back. */
-export function createMailboxStep({ codec }: { codec: RecordCodec }): Step<Message> {
+export function createMailboxStep(world: MailboxStepWorld): Step<Message> {
+  const { codec } = world
   return {
     name: MAILBOX_STEP,
     topics: ['mailbox'],
@@ -24,6 +24,6 @@ export function createMailboxStep({ codec }: { codec: RecordCodec }): Step<Messa
       decideIntake(unit, { message: value, partition, offset })
     },
     journal: 'mailbox.state',
-    rebuild: createMailboxRebuild(codec),
+    rebuild: createMailboxRebuild(world),
   }
 }

@@ -56,7 +56,12 @@ const emits = (id: string) => (unit: UnitOfWork) => {
   unit.put('doc', id)
   unit.emit({ topic: 'mailbox.state', key: 'k', id, tenant: TENANT, value: {} })
 }
-const operation = (id: string) => ({ tenant: TENANT, documents: ['doc'], decide: emits(id) })
+const operation = (id: string) => ({
+  tenant: TENANT,
+  field: 'f',
+  documents: ['doc'],
+  decide: emits(id),
+})
 const appended = () =>
   log.records('mailbox.state').map(({ value }) => Buffer.from(value ?? []).toString())
 const left = () => store.open('other').readOutbox(TENANT, OPERATIONS_OUTBOX)
@@ -117,6 +122,7 @@ describe('createOperationRunner', () => {
     between = async () => void (await put(null))
     const call = runner.commit({
       tenant: TENANT,
+      field: 'f',
       documents: ['ready', 'doc'],
       decide: unit => {
         version = unit.version('ready')

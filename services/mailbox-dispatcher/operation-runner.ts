@@ -41,6 +41,8 @@ export interface Operation<T> {
   tenant: string
   documents: string[]
   counters?: string[]
+  /** Field of counters; the one that a rebuild of the partition sets again. */
+  field: string
   decide(unit: UnitOfWork): T
   /** Documents that must still have the version which `decide` read. */
   required?(): Record<string, number>
@@ -99,14 +101,14 @@ export function createOperationRunner(world: OperationWorld): OperationRunner {
 async function commit<T>(self: Self, operation: Operation<T>): Promise<Committed<T>> {
   for (const entry of [...self.unsent]) await resend(self, entry)
   const { store, ids } = self.world
-  const { tenant, documents, counters = [] } = operation
+  const { tenant, documents, counters = [], field } = operation
   let entry: Entry = { tenant, id: '', records: [], outputs: [] }
   let now = 0
   const result = await runTransaction({
     store,
     tenant,
     hints: { documents, counters },
-    field: 'mailbox',
+    field,
     decide: unit => {
       now = unit.now
       return operation.decide(unit)

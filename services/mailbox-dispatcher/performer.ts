@@ -8,7 +8,7 @@ import { AmbitError } from '#kernel/errors.ts'
 import { createKeyedLane } from './keyed-lane.ts'
 import type { LossDetector } from './loss-detector.ts'
 import { LostState } from './lost-state.ts'
-import { mailboxKey, readyKey } from './message-document.ts'
+import { MAILBOX_STEP, mailboxKey, readyKey } from './message-document.ts'
 import type { OperationRunner } from './operation-runner.ts'
 
 /** Ms after which a caller of a mailbox that is being rebuilt should come again. */
@@ -24,6 +24,8 @@ export interface Performance<T> {
   documents: string[]
   /** The mailbox, where it is known beforehand. */
   agent?: string
+  /** An operation that only appends works while the mailbox is rebuilt, too. */
+  isAppendOnly?: boolean
   decide(unit: UnitOfWork, mailbox: { requireReady(agent: string): void }): T
 }
 
@@ -50,7 +52,7 @@ export function createPerformer(world: {
     partitionOf(tenantKey(tenant, agent), partitions)
 
   const once = <T>(performance: Performance<T>) => {
-    const { tenant, agent, documents } = performance
+    const { tenant, agent, documents, isAppendOnly = false } = performance
     const required: Record<string, number> = {}
     const decide = (plain: UnitOfWork) => {
       const unit = detector.watch(plain)
@@ -59,12 +61,14 @@ export function createPerformer(world: {
         if (unit.get(key) === undefined) throw notReady()
         required[key] = unit.version(key)
       }
-      if (agent !== undefined) requireReady(agent)
+      if (agent !== undefined && !isAppendOnly) requireReady(agent)
       return performance.decide(unit, { requireReady })
     }
     const own = agent === undefined ? [] : [mailboxKey(agent), readyKey(partition(tenant, agent))]
+    const field = agent === undefined ? 'mailbox' : `${MAILBOX_STEP}/${partition(tenant, agent)}`
     return runner.commit({
       tenant,
+      field,
       documents: [...own, ...documents],
       decide,
       required: () => required,

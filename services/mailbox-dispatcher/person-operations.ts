@@ -125,6 +125,8 @@ async function continueSession(
   const request = { agent, session, kind, input, requestId, by: name, claim, subscription, policy }
   return performer.perform({
     tenant,
+    agent,
+    isAppendOnly: true,
     lane: agent,
     documents: [],
     decide: unit => decideContinuation(unit, request),

@@ -71,37 +71,44 @@ const answerBody = z.strictObject({
 })
 
 /**
- * Registers the routes. The caller is known before its body is read, so a stranger learns nothing
- * about what a body should be.
+ * Adds the routes. The caller of each is known before its body is read, so a stranger learns
+ * nothing about what a body should be; other routes of the application are left alone.
  */
 export async function mailboxRoutes(
   app: FastifyInstance,
   { mailbox, authenticate }: MailboxRoutesOptions,
 ): Promise<void> {
   const callers = new WeakMap<FastifyRequest, Principal>()
-  app.addHook('onRequest', async request => {
-    callers.set(request, await authenticate(request))
-  })
-  const callerOf = (request: FastifyRequest) => {
-    const by = callers.get(request)
-    if (by) return by
-    throw new AmbitError('unauthenticated', 'Expected an API key.')
+  const door: Door = {
+    onRequest: async request => {
+      callers.set(request, await authenticate(request))
+    },
+    callerOf: request => {
+      const by = callers.get(request)
+      if (by) return by
+      throw new AmbitError('unauthenticated', 'Expected an API key.')
+    },
   }
   const typed = withZod(app)
-  claimRoutes(typed, mailbox, callerOf)
-  leaseRoutes(typed, mailbox, callerOf)
-  personRoutes(typed, mailbox, callerOf)
+  claimRoutes(typed, mailbox, door)
+  leaseRoutes(typed, mailbox, door)
+  personRoutes(typed, mailbox, door)
 }
 
-type CallerOf = (request: FastifyRequest) => Principal
+/** Who is at the door: looked at once per request. */
+interface Door {
+  onRequest(request: FastifyRequest): Promise<void>
+  callerOf(request: FastifyRequest): Principal
+}
+
 type App = ReturnType<typeof withZod>
 function withZod(app: FastifyInstance) {
   return app.withTypeProvider<ZodTypeProvider>()
 }
 
-function claimRoutes(app: App, mailbox: Mailbox, callerOf: CallerOf): void {
+function claimRoutes(app: App, mailbox: Mailbox, { callerOf, onRequest }: Door): void {
   const schema = { params: agentParams, body: claimBody }
-  app.post('/v1/mailboxes/:agent/claim', { schema }, async (request, reply) => {
+  app.post('/v1/mailboxes/:agent/claim', { onRequest, schema }, async (request, reply) => {
     const { agent } = request.params
     const by = permitted(callerOf(request), 'mailbox:work')
     refuseForeignMailbox(by, agent)
@@ -111,13 +118,16 @@ function claimRoutes(app: App, mailbox: Mailbox, callerOf: CallerOf): void {
   })
 }
 
-function leaseRoutes(app: App, mailbox: Mailbox, callerOf: CallerOf): void {
+function leaseRoutes(app: App, mailbox: Mailbox, { callerOf, onRequest }: Door): void {
   const call = <B extends object>(request: FastifyRequest & { body: B }) => {
     const by = permitted(callerOf(request), 'mailbox:work')
     const agent = by.kind === 'agent' ? by.id : undefined
     return { tenant: by.tenant, body: { ...request.body, agent } }
   }
-  const schemaOf = <T extends z.ZodType>(body: T) => ({ schema: { params: messageParams, body } })
+  const schemaOf = <T extends z.ZodType>(body: T) => ({
+    onRequest,
+    schema: { params: messageParams, body },
+  })
   app.post('/v1/messages/:id/renew', schemaOf(renewBody), async request => {
     const { tenant, body } = call(request)
     return mailbox.renew(tenant, request.params.id, body)
@@ -142,9 +152,12 @@ function leaseRoutes(app: App, mailbox: Mailbox, callerOf: CallerOf): void {
   })
 }
 
-function personRoutes(app: App, mailbox: Mailbox, callerOf: CallerOf): void {
-  const schemaOf = <T extends z.ZodType>(body: T) => ({ schema: { params: messageParams, body } })
-  const continued = { schema: { params: agentParams, body: continuationBody } }
+function personRoutes(app: App, mailbox: Mailbox, { callerOf, onRequest }: Door): void {
+  const schemaOf = <T extends z.ZodType>(body: T) => ({
+    onRequest,
+    schema: { params: messageParams, body },
+  })
+  const continued = { onRequest, schema: { params: agentParams, body: continuationBody } }
   app.post('/v1/mailboxes/:agent/continuations', continued, async (request, reply) => {
     const by = callerOf(request)
     const { agent } = request.params

@@ -14,8 +14,8 @@ export async function startMailboxDispatcher(
   platform: Platform,
   stepWorld: StepWorld,
 ): Promise<Running[]> {
-  const { codec, tables, configuration, authenticate } = platform
-  const step = await runStep(createMailboxStep({ codec }), stepWorld)
+  const { codec, directory, tables, configuration, authenticate } = platform
+  const step = await runStep(createMailboxStep({ codec, directory }), stepWorld)
   const mailbox = await createMailbox({
     ...platform,
     writer: stepWorld.writer,

@@ -102,6 +102,27 @@ describe('a mailbox rebuilt from the log', () => {
     assert.equal(continuation?.message.kind, 'continuation')
   })
 
+  it('forgets no spend: tokens of runs are counted once again', async () => {
+    await world.deliver(messageNamed('m1'))
+    const [item] = await claim()
+    assert.ok(item)
+    const usage = { inputTokens: 60, outputTokens: 40 }
+    const { handle } = item.lease
+    const result = { ok: true, stopReason: 'end-turn', usage }
+    await world.mailbox.complete(TENANT, 'm1', { handle, result })
+    const counter = 'budget/tenant/local/tokens/2026-06-01'
+    const spent = async () => {
+      const request = { tenant: TENANT, documents: [], counters: [counter] }
+      return (await world.store.open('look').load(request)).counters.get(counter)
+    }
+    assert.equal(await spent(), 100)
+    for (const _ of [1, 2]) {
+      world.store.flush()
+      await world.clock.advance(3000)
+      assert.equal(await spent(), 100)
+    }
+  })
+
   it('keeps the one lease per session', async () => {
     for (const id of ['m1', 'm2']) await world.deliver(messageNamed(id, { session: 'chat' }))
     const [item] = await claim()

@@ -71,7 +71,9 @@ export async function openMailboxWorld({ isAtomic = false } = {}): Promise<Mailb
     return call
   }
   const stepWorld = { ...host('intake'), gate: async () => {}, knownTenants: () => [TENANT] }
-  const step: RunningStep = await during(runStep(createMailboxStep({ codec }), stepWorld))
+  const step: RunningStep = await during(
+    runStep(createMailboxStep({ codec, directory }), stepWorld),
+  )
   const hosts: Mailbox[] = []
   const openHost = async (name: string) => {
     const opened = await during(createMailbox(host(name)))

@@ -27,10 +27,13 @@ const COMPACTED = {
 /** A log whose connections can be cut, which a broker cannot tell from `kill -9`. */
 export interface CuttableLog {
   log: EventLog
+  /** Closes all connections and refuses new ones. */
   cut(): void
+  /** Lets connections through again. */
+  mend(): void
 }
 
-/** Opens a log; `port` may lead elsewhere than the brokers say. */
+/** Opens a log on topics under `prefix`. */
 export function openKafkaLog(brokers: string[], prefix: string): CuttableLog {
   const sockets = new Set<Socket>()
   let isCut = false
@@ -49,7 +52,11 @@ export function openKafkaLog(brokers: string[], prefix: string): CuttableLog {
     log,
     cut() {
       isCut = true
-      for (const socket of sockets) socket.destroy()
+      for (const socket of sockets) socket.destroy(new Error('cut'))
+      sockets.clear()
+    },
+    mend() {
+      isCut = false
     },
   }
 }

@@ -43,12 +43,19 @@ export function createClusterSession(connection: KafkaConnection): ClusterSessio
   let cluster: Cluster | undefined
   let tracked: string[] = []
   let replacedAt = 0
+  let isClosed = false
   const open = async (): Promise<Cluster> => {
     if (cluster) return cluster
     const fresh = connection.createCluster()
     fresh.targetTopics = new Set(tracked)
-    await fresh.connect()
-    await fresh.refreshMetadata()
+    try {
+      await fresh.connect()
+      await fresh.refreshMetadata()
+      if (isClosed) throw new Error('the session was closed')
+    } catch (error) {
+      drop(fresh)
+      throw error
+    }
     cluster ??= fresh
     if (cluster !== fresh) drop(fresh)
     return cluster
@@ -96,6 +103,7 @@ export function createClusterSession(connection: KafkaConnection): ClusterSessio
       }
     },
     async close() {
+      isClosed = true
       const last = cluster
       cluster = undefined
       await last?.disconnect().catch(() => undefined)

@@ -1,0 +1,227 @@
+/**
+ * `GET /v1/explain`: why one event did, or did not, wake the agent of one subscription. Every
+ * check that stands between the two, in order, with what it wanted and what it found.
+ */
+import type { CloudEvent } from '#kernel/domain/event.ts'
+import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
+import { compileEventCel } from '#kernel/domain/filter/evaluate-filter.ts'
+import { matchesSources, matchesTypes } from '#kernel/domain/filter/event-types.ts'
+import { valuesOf } from '#kernel/domain/filter/explain-filter.ts'
+import type { Filter } from '#kernel/domain/filter/filter-schema.ts'
+import { instantOf } from '#kernel/domain/message-view.ts'
+import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
+import { type DecisionItem, type DecisionRow, decisionItem, hasFate } from './decision-queries.ts'
+import type { EventRow } from './event-query.ts'
+
+/** `waiting` has no answer yet; `skipped` was not asked, because an earlier step ended the way. */
+export type StepOutcome = 'passed' | 'failed' | 'waiting' | 'skipped'
+
+export interface ExplainStep {
+  step: string
+  outcome: StepOutcome
+  expected: unknown
+  actual: unknown
+  /** Why a filter could not be evaluated, or the reason of a decision. */
+  reason?: string
+}
+
+export interface Explanation {
+  /** True only for `delivered`. */
+  fired: boolean
+  /** `null` for a pair that never matched. */
+  fate: string | null
+  subscription: { id: string; name: string; version: number }
+  steps: ExplainStep[]
+  messageId?: string
+}
+
+/** What is known of the pair. */
+export interface PairFacts {
+  subscription: Subscription
+  event: { row: EventRow; body: CloudEvent } | undefined
+  candidate: DecisionRow | undefined
+  /** The event's body was erased, so filters over `data` cannot be asked again. */
+  isErased: boolean
+}
+
+/** The guard's stages in the order in which they are asked. */
+const GUARD_STAGES = [
+  'state',
+  'dedup',
+  'verdict',
+  'cycle',
+  'entitlement',
+  'budget',
+  'rate',
+  'cooldown',
+  'group',
+  'delivery',
+  'storm',
+]
+
+export function explainPair(facts: PairFacts): Explanation {
+  const { subscription, candidate } = facts
+  const decision = candidate && hasFate(candidate) ? decisionItem(candidate) : undefined
+  const matching = candidate ? matchedSteps(facts, candidate) : unmatchedSteps(facts)
+  return {
+    fired: decision?.fate === 'delivered',
+    fate: decision?.fate ?? null,
+    subscription: {
+      id: subscription.id,
+      name: subscription.name,
+      version: decision?.version ?? subscription.version,
+    },
+    steps: [...matching, ...conditionSteps(subscription, candidate), ...guardSteps(decision)],
+    ...(decision?.messageId ? { messageId: decision.messageId } : {}),
+  }
+}
+
+function eventStep({ event, candidate }: PairFacts): ExplainStep {
+  const expected = 'an accepted event in the days that are kept'
+  if (event) {
+    const { topic, accepted_at } = event.row
+    const actual = { acceptedAt: instantOf(accepted_at), topic }
+    return { step: 'event', outcome: 'passed', expected, actual }
+  }
+  const outcome = candidate ? 'passed' : 'failed'
+  return {
+    step: 'event',
+    outcome,
+    expected,
+    actual: candidate ? 'no longer kept' : 'no such event',
+  }
+}
+
+/** A change after the event's acceptance says nothing about how it stood then. */
+function lifecycleStep({ subscription: { state }, event, candidate }: PairFacts): ExplainStep {
+  const { approval, operation, reason, by, at, until } = state
+  const isChangedSince = event !== undefined && Date.parse(at) > event.row.accepted_at
+  const isOpen = isLive(state) || isChangedSince || candidate !== undefined
+  return {
+    step: 'lifecycle',
+    outcome: isOpen ? 'passed' : 'failed',
+    expected: { operation: 'active', approval: ['not-required', 'approved'] },
+    actual: { operation, approval, by, at, ...(until ? { until } : {}) },
+    ...(reason ? { reason } : {}),
+  }
+}
+
+function startStep({ subscription, event, candidate }: PairFacts): ExplainStep {
+  if (!event) return { step: 'startsAt', outcome: 'skipped', expected: null, actual: null }
+  const { topic, partition, offset } = event.row
+  const from = subscription.startsAt[topic]?.[partition] ?? 0
+  const isIn = offset >= from || candidate !== undefined
+  return {
+    step: 'startsAt',
+    outcome: isIn ? 'passed' : 'failed',
+    expected: { topic, partition, fromOffset: from },
+    actual: { topic, partition, offset },
+    ...(isIn ? {} : { reason: 'accepted before the subscription started, or was resumed' }),
+  }
+}
+
+/** The pair matched under a version that may be gone, so what it asked for is not asked again. */
+function matchedSteps(facts: PairFacts, candidate: DecisionRow): ExplainStep[] {
+  const { subscription } = facts
+  const matched = {
+    matchedVersion: candidate.matched_version,
+    currentVersion: subscription.version,
+  }
+  const passed = (step: string, expected: unknown): ExplainStep => ({
+    step,
+    outcome: 'passed',
+    expected,
+    actual: matched,
+  })
+  return [
+    eventStep(facts),
+    lifecycleStep(facts),
+    startStep(facts),
+    passed('on.types', subscription.on.types ?? ['*']),
+    passed('on.sources', subscription.on.sources ?? ['*']),
+    ...subscription.filters.map((filter, at) => passed(`filters/${at}`, filter)),
+  ]
+}
+
+/** Every part of the declarative condition has a step of its own, also behind a failed one. */
+function unmatchedSteps(facts: PairFacts): ExplainStep[] {
+  const { subscription, event } = facts
+  const { on, filters } = subscription
+  const body = event?.body
+  const { type, subject, source } = body ?? {}
+  const isType = body && matchesTypes(on.types, body.type, { subject })
+  const isSource = body && matchesSources(on.sources, body.source)
+  return [
+    eventStep(facts),
+    lifecycleStep(facts),
+    startStep(facts),
+    plainStep('on.types', isType, { expected: on.types ?? ['*'], actual: { type } }),
+    plainStep('on.sources', isSource, { expected: on.sources ?? ['*'], actual: { source } }),
+    ...filters.map((filter, at) => filterStep(facts, filter, `filters/${at}`)),
+  ]
+}
+
+function plainStep(
+  step: string,
+  isMet: boolean | undefined,
+  { expected, actual }: { expected: unknown; actual: unknown },
+): ExplainStep {
+  if (isMet === undefined) return { step, outcome: 'skipped', expected, actual: null }
+  return { step, outcome: isMet ? 'passed' : 'failed', expected, actual }
+}
+
+/** Exact meaning 26: `expected` is the filter, `actual` the values that it read. */
+function filterStep({ event, isErased }: PairFacts, filter: Filter, step: string): ExplainStep {
+  const skipped = { step, outcome: 'skipped' as const, expected: filter, actual: null }
+  if (!event) return skipped
+  if (isErased) return { ...skipped, reason: 'the body of the event was erased' }
+  const { body } = event
+  // Its own type, so that only the filter can fail.
+  const result = compileFilters({ types: [body.type], filters: [filter] }).matches(body)
+  if (result.matched) {
+    const actual = valuesOf(filter, body, compileEventCel)
+    return { step, outcome: 'passed', expected: filter, actual }
+  }
+  const { failed } = result
+  if (failed.filter !== '/filters/0') return skipped
+  const { actual, error } = failed
+  return { step, outcome: 'failed', expected: filter, actual, ...(error ? { reason: error } : {}) }
+}
+
+/** Only where the subscription has a condition, or a verdict was given. */
+function conditionSteps(
+  { condition }: Subscription,
+  candidate: DecisionRow | undefined,
+): ExplainStep[] {
+  if (!condition && !candidate?.verdict) return []
+  const { criterion, minConfidence } = condition ?? {}
+  const expected = { criterion, minConfidence }
+  const step = 'condition'
+  if (!candidate) return [{ step, outcome: 'skipped', expected, actual: null }]
+  const { verdict, stage, reason, fate } = decisionItem(candidate)
+  if (verdict === undefined) {
+    const outcome = fate === 'held' ? 'waiting' : 'skipped'
+    return [{ step, outcome, expected, actual: null, reason }]
+  }
+  const outcome = stage === 'verdict' && fate !== 'held' ? 'failed' : 'passed'
+  return [{ step, outcome, expected, actual: verdict }]
+}
+
+/** What a stage that lets a candidate pass has seen is not stored; what stopped it is. */
+function guardSteps(decision: DecisionItem | undefined): ExplainStep[] {
+  if (!decision || decision.fate === 'held') return []
+  const { fate, stage, reason, details } = decision
+  const isDelivered = fate === 'delivered'
+  const last = isDelivered ? GUARD_STAGES.length - 1 : GUARD_STAGES.indexOf(stage)
+  const passed = GUARD_STAGES.slice(0, Math.max(last, 0)).filter(each => each !== 'verdict')
+  const steps = passed.map((step): ExplainStep => {
+    return { step, outcome: 'passed', expected: 'no objection', actual: null }
+  })
+  const end = { expected: 'no objection', actual: { fate, ...objectOf(details) }, reason }
+  if (isDelivered) return [...steps, { step: 'storm', outcome: 'passed', ...end }]
+  return [...steps, { step: stage, outcome: fate === 'grouped' ? 'waiting' : 'failed', ...end }]
+}
+
+function objectOf(details: unknown): object {
+  return typeof details === 'object' && details !== null ? details : {}
+}

@@ -72,6 +72,7 @@ function compare(classPath: string, root: string, size: number): Figure[] {
   return [
     figure(`match.${size}.eventsPerSecond`, ours.eventsPerSecond, theirs.eventsPerSecond),
     figure(`match.${size}.loadMs`, ours.loadMs, theirs.loadMs),
+    figure(`match.${size}.warmLoadMs`, ours.warmLoadMs, theirs.warmLoadMs),
     figure(`match.${size}.heapMiB`, megabytes(ours.heapBytes), megabytes(theirs.heapBytes)),
     figure(`match.${size}.rssMiB`, megabytes(ours.rssBytes), null),
     figure(`match.${size}.matches`, ours.matches, theirs.matches),
@@ -84,6 +85,7 @@ function better<T extends Figures>(one: T, other: T): T {
     ...one,
     eventsPerSecond: Math.max(one.eventsPerSecond, other.eventsPerSecond),
     loadMs: Math.min(one.loadMs, other.loadMs),
+    warmLoadMs: Math.min(one.warmLoadMs, other.warmLoadMs),
   }
 }
 

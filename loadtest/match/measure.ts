@@ -16,14 +16,15 @@ const events = readLines('events.jsonl')
 globalThis.gc?.()
 const emptyBytes = process.memoryUsage().rss
 
+// The first load is what a starting service waits for; the best one has every compiler warmed up.
 let index = createMatchIndex()
-let loadMs = Number.POSITIVE_INFINITY
+const loads: number[] = []
 for (let round = 0; round < Math.max(1, Number(passes)); round++) {
   index = createMatchIndex()
   globalThis.gc?.()
   const started = performance.now()
   load(index, patterns)
-  loadMs = Math.min(loadMs, performance.now() - started)
+  loads.push(performance.now() - started)
 }
 globalThis.gc?.()
 const { rss, heapUsed } = process.memoryUsage()
@@ -41,7 +42,8 @@ for (let round = 0; round < Number(passes); round++) {
 }
 process.stdout.write(
   `${JSON.stringify({
-    loadMs,
+    loadMs: loads[0],
+    warmLoadMs: Math.min(...loads),
     eventsPerSecond,
     matches,
     heapBytes: heapUsed,

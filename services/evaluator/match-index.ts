@@ -18,12 +18,14 @@ import { viewEvent } from '#kernel/domain/filter/event-view.ts'
 import {
   addToBucket,
   type Bucket,
+  type BucketTables,
+  bucketOf,
   createBucket,
+  improveBucket,
   removeFromBucket,
   scanBucket,
 } from './matching/bucket.ts'
 import {
-  type ConditionTable,
   createConditionTable,
   deleteCondition,
   findCondition,
@@ -58,8 +60,7 @@ const CEL_PROGRAMS_MAX = 10_000
 /** A prefix or suffix takes more texts than an exact value does: it must be this much rarer. */
 const PARTIAL_TEXT_COST = 8
 
-interface IndexState extends PredicateMaker {
-  readonly conditions: ConditionTable
+interface IndexState extends PredicateMaker, BucketTables {
   /** The condition of each subscription. */
   readonly byMember: Map<string, number>
   /** Conditions that no text finds. */
@@ -73,6 +74,7 @@ export function createMatchIndex(): MatchIndex {
     conditions: createConditionTable(),
     byMember: new Map(),
     scanned: createBucket(-1),
+    worn: [],
   }
   return {
     set(id, spec) {
@@ -125,14 +127,10 @@ function addCondition(state: IndexState, predicates: readonly Predicate[], membe
   return id
 }
 
-function bucketOf(entry: Entry): Bucket {
-  entry.bucket ??= createBucket(entry.kind === 'exact' ? entry.path : -1)
-  return entry.bucket
-}
-
 /**
  * Counts one more condition at every entry, and chooses the predicate that finds the condition
- * while being wanted by the fewest others.
+ * while being wanted by the fewest others: what is rare among conditions is mostly rare among
+ * events, and where it is not, the bucket wears out and is improved.
  */
 function countAndChoose(predicates: readonly Predicate[]): Predicate | undefined {
   let best: Predicate | undefined
@@ -192,6 +190,10 @@ function match(state: IndexState, event: CloudEvent): string[] {
   }
   const view = viewEvent(event)
   for (const bucket of buckets) scanBucket(state, bucket, view, report)
+  if (state.worn.length > 0) {
+    for (const bucket of state.worn) improveBucket(state, bucket)
+    state.worn.length = 0
+  }
   return found
 }
 
@@ -203,16 +205,22 @@ function lookUp(
   buckets: Bucket[],
 ): void {
   const entry = exact.get(text)
-  if (entry?.predicate !== undefined) answers[entry.predicate.id] = paths.walk * 2 + 1
-  if (entry?.bucket !== undefined) buckets.push(entry.bucket)
+  if (entry !== undefined) {
+    if (entry.predicate !== undefined) answers[entry.predicate.id] = paths.walk * 2 + 1
+    hit(entry, buckets)
+  }
   for (const [length, entries] of prefix) {
-    const bucket = length <= text.length ? entries.get(text.slice(0, length))?.bucket : undefined
-    if (bucket !== undefined) buckets.push(bucket)
+    hit(length <= text.length ? entries.get(text.slice(0, length)) : undefined, buckets)
   }
   for (const [length, entries] of suffix) {
-    const bucket = length <= text.length ? entries.get(text.slice(-length))?.bucket : undefined
-    if (bucket !== undefined) buckets.push(bucket)
+    hit(length <= text.length ? entries.get(text.slice(-length)) : undefined, buckets)
   }
+}
+
+function hit(entry: Entry | undefined, buckets: Bucket[]): void {
+  if (entry === undefined) return
+  entry.hits++
+  if (entry.bucket !== undefined) buckets.push(entry.bucket)
 }
 
 /** Answers are stamped with the number of the walk, which must fit 32 bits twice. */

@@ -17,15 +17,18 @@ public final class RulerBench {
     List<String> rules = Files.readAllLines(directory.resolve("subs.jsonl"));
     List<String> events = Files.readAllLines(directory.resolve("events.jsonl"));
 
-    // The first load warms the compiler up; the fastest of the loads is the one reported.
+    // The first load is what a starting service waits for; the best one has the compiler warmed up.
     Machine machine = null;
-    double loadMs = Double.MAX_VALUE;
+    double loadMs = 0;
+    double warmLoadMs = Double.MAX_VALUE;
     for (int round = 0; round < Math.max(1, passes); round++) {
       machine = null;
       System.gc();
       long started = System.nanoTime();
       machine = load(rules);
-      loadMs = Math.min(loadMs, (System.nanoTime() - started) / 1e6);
+      double took = (System.nanoTime() - started) / 1e6;
+      if (round == 0) loadMs = took;
+      warmLoadMs = Math.min(warmLoadMs, took);
     }
 
     long matches = 0;
@@ -41,8 +44,9 @@ public final class RulerBench {
     long heap = runtime.totalMemory() - runtime.freeMemory();
     System.out.printf(
         java.util.Locale.ROOT,
-        "{\"loadMs\":%.1f,\"eventsPerSecond\":%.0f,\"matches\":%d,\"heapBytes\":%d}%n",
-        loadMs, best, matches, heap);
+        "{\"loadMs\":%.1f,\"warmLoadMs\":%.1f,\"eventsPerSecond\":%.0f,\"matches\":%d,"
+            + "\"heapBytes\":%d}%n",
+        loadMs, warmLoadMs, best, matches, heap);
   }
 
   private static Machine load(List<String> rules) throws Exception {

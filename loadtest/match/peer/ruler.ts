@@ -13,7 +13,10 @@ const COPY_GOAL = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-d
 
 /** One side's figures on one workload. */
 export interface Figures {
+  /** From the lines in memory to a ready index, in a process that has just started. */
   loadMs: number
+  /** The same, the best of several loads in one process. */
+  warmLoadMs: number
   eventsPerSecond: number
   matches: number
   heapBytes: number

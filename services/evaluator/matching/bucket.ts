@@ -2,18 +2,20 @@
  * Conditions that one text finds. What no event asks for stays a list of ids. The first event
  * with the text has them written out as plain numbers, because following a pointer for each of
  * them is what matching would mostly wait for. A bucket that events scan again and again is
- * divided by a second place of the event where that tells its conditions apart, so that a popular
- * text does not become a long scan.
+ * improved: what a rarer text finds as well moves there, and the rest is divided by a second place
+ * of the event, so that a popular text does not become a long scan.
  */
 import type { EventView } from '#kernel/domain/filter/event-view.ts'
 import { type ConditionTable, predicatesAt } from './condition-table.ts'
 import { textAt } from './path-table.ts'
-import { askPredicate, type Predicate, type PredicateTable } from './predicate-table.ts'
+import { askPredicate, type Entry, type Predicate, type PredicateTable } from './predicate-table.ts'
 
 /** The two tables that the numbers in a bucket refer to. */
 export interface BucketTables {
   readonly table: PredicateTable
   readonly conditions: ConditionTable
+  /** Buckets that events have scanned often, to be improved once the event is through. */
+  readonly worn: Bucket[]
 }
 
 /** A condition on its way into or out of buckets. */
@@ -34,7 +36,7 @@ export interface Bucket {
   codes: number[] | undefined
   /** Conditions held, also in the parts. */
   size: number
-  /** Scans left until dividing is tried. */
+  /** Scans left until it counts as worn. */
   scansLeft: number
   /** Tries that found no place to divide by. */
   tries: number
@@ -51,8 +53,8 @@ export interface Bucket {
 
 /** Smallest bucket worth dividing: below, asking one by one is as fast. */
 const DIVIDED_SIZE_MIN = 48
-/** Scans after which dividing pays; each try in vain waits four times as long for the next. */
-const SCANS_BEFORE_DIVIDING = 16
+/** Scans after which improving pays; each try in vain waits four times as long for the next. */
+const SCANS_BEFORE_IMPROVING = 16
 /** Share of the conditions that may still be asked after dividing. */
 const REMAINING_MAX = 0.6
 const DIVISIONS_MAX = 5
@@ -65,7 +67,7 @@ export function createBucket(entryPath: number, used: readonly number[] = NONE):
     members: [],
     codes: undefined,
     size: 0,
-    scansLeft: SCANS_BEFORE_DIVIDING,
+    scansLeft: SCANS_BEFORE_IMPROVING,
     tries: 0,
     path: -1,
     children: undefined,
@@ -193,7 +195,7 @@ export function scanBucket(
   view: EventView,
   report: (id: number) => void,
 ): void {
-  if (bucket.size >= DIVIDED_SIZE_MIN && --bucket.scansLeft === 0) divide(tables, bucket)
+  if (bucket.size >= DIVIDED_SIZE_MIN && --bucket.scansLeft === 0) tables.worn.push(bucket)
   const { children, rest } = bucket
   if (children === undefined) {
     scanCodes(tables.table, bucket.codes ?? writeCodes(tables, bucket), view, report)
@@ -226,28 +228,85 @@ function scanCodes(
   }
 }
 
-function divide(tables: BucketTables, bucket: Bucket): void {
+/**
+ * Makes the next scans of a worn bucket shorter: conditions that a much rarer text finds as well
+ * leave for that text's bucket, and what stays is divided where some place tells it apart.
+ */
+export function improveBucket(tables: BucketTables, bucket: Bucket): void {
   if (bucket.children !== undefined) return
-  const members = bucket.members.map(id => placedAt(tables, id))
-  const path = bucket.used.length < DIVISIONS_MAX ? bestPlace(members, bucket) : undefined
+  if (bucket.used.length === 0) moveToRarerTexts(tables, bucket)
+  const path = bucket.size >= DIVIDED_SIZE_MIN ? bestPlace(tables, bucket) : undefined
   if (path === undefined) {
-    bucket.scansLeft = SCANS_BEFORE_DIVIDING * 4 ** ++bucket.tries
+    bucket.scansLeft = SCANS_BEFORE_IMPROVING * 4 ** Math.min(++bucket.tries, 8)
     return
   }
+  const { members } = bucket
   bucket.members = []
   bucket.codes = undefined
   bucket.path = path
   bucket.children = new Map()
-  for (const condition of members) {
+  for (const id of members) {
+    const condition = placedAt(tables, id)
     for (const part of partsFor(bucket, condition)) addToBucket(part, condition)
   }
 }
 
+/** How much rarer a text must be among events for a condition to move there. */
+const RARER = 8
+
+function moveToRarerTexts(tables: BucketTables, bucket: Bucket): void {
+  const staying: number[] = []
+  for (const id of bucket.members) {
+    const condition = placedAt(tables, id)
+    const rarer = rarerAccess(condition)
+    if (rarer === undefined) {
+      staying.push(id)
+      continue
+    }
+    tables.conditions.access[id] = rarer.id
+    const moved = { ...condition, access: rarer }
+    for (const entry of rarer.entries) addToBucket(bucketOf(entry), moved)
+  }
+  if (staying.length === bucket.size) return
+  bucket.members = staying
+  bucket.size = staying.length
+  bucket.codes = undefined
+}
+
+/** A predicate whose texts events have had far less often; only where one bucket is to be left. */
+function rarerAccess({ access, predicates }: Placed): Predicate | undefined {
+  if (access?.entries.length !== 1) return undefined
+  let best: Predicate | undefined
+  let fewest = hitsOf(access) / RARER
+  for (const predicate of predicates) {
+    const hits = hitsOf(predicate)
+    if (predicate.entries.length === 0 || hits >= fewest) continue
+    best = predicate
+    fewest = hits
+  }
+  return best
+}
+
+function hitsOf({ entries }: Predicate): number {
+  let hits = 0
+  for (const entry of entries) hits += entry.hits
+  return hits
+}
+
+/** The bucket of the conditions that the entry's text finds, made where it is missing. */
+export function bucketOf(entry: Entry): Bucket {
+  entry.bucket ??= createBucket(entry.kind === 'exact' ? entry.path : -1)
+  return entry.bucket
+}
+
 /** The place after which the fewest conditions remain to be asked, where that is worth it. */
-function bestPlace(members: readonly Placed[], { entryPath, used }: Bucket): number | undefined {
+function bestPlace(tables: BucketTables, bucket: Bucket): number | undefined {
+  const { entryPath, members, used } = bucket
+  if (used.length >= DIVISIONS_MAX) return undefined
   let best: number | undefined
   let bestRemaining = members.length * REMAINING_MAX
-  for (const [path, { having, wanted, texts }] of countPlaces(members)) {
+  const counts = countPlaces(members.map(id => placedAt(tables, id)))
+  for (const [path, { having, wanted, texts }] of counts) {
     if (path === entryPath || used.includes(path)) continue
     const remaining = members.length - having + wanted / texts.size
     if (remaining <= bestRemaining) {

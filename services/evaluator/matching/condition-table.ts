@@ -25,7 +25,7 @@ export interface ConditionTable {
   slotsUsed: number
 }
 
-const ROWS_AT_FIRST = 1_024
+const ROWS_AT_FIRST = 4_096
 
 export function createConditionTable(): ConditionTable {
   return {

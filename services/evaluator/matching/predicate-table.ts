@@ -22,6 +22,8 @@ export interface Entry {
   readonly value: string
   /** How many conditions want it: small means selective. */
   count: number
+  /** How many events had it: small means that being found by it costs little. */
+  hits: number
   refs: number
   /** The predicate that wants exactly this, while it exists. */
   predicate: Predicate | undefined
@@ -216,6 +218,7 @@ function entryOf(
     path: id,
     value,
     count: 0,
+    hits: 0,
     refs: 0,
     predicate: undefined,
     bucket: undefined,

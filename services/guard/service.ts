@@ -1,4 +1,4 @@
-/** Wiring of the guard. */
+/** Wiring of the guard: one step over live tables, log and store. */
 import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import type { Running } from '#kernel/host/run-process.ts'
@@ -7,14 +7,14 @@ import { createGuardStep } from './guard-step.ts'
 
 /** Starts deciding; resolves once subscribed. */
 export async function startGuard(platform: Platform, stepWorld: StepWorld): Promise<Running[]> {
-  const { codec, directory, log, telemetry } = platform
+  const { directory, codec, log, telemetry } = platform
   const reader = createEventReader(platform)
   const step = createGuardStep({
-    codec,
     directory,
+    codec,
     readBodies: refs => reader.readBodies(log, refs),
-    onDecision({ fate, stage, repeats }) {
-      if (repeats > 0) telemetry.repeats.inc()
+    onDecision: ({ fate, stage, repeats, seq }) => {
+      if (repeats > 0 && seq > 1) telemetry.repeats.inc()
       else telemetry.decisions.inc({ fate, stage })
     },
   })

@@ -53,19 +53,21 @@ export function decideClaim(unit: UnitOfWork, input: ClaimInput): MessageDocumen
   )
   const claimed: MessageDocument[] = []
   const waiting = ids.map(id => ({ id, entry: parseQueueId(id) }))
-  for (let looked = 0; claimed.length < room && looked < LOOKS_MAX; looked++) {
-    while (waiting[0] && isBlocked(mailbox, waiting[0].entry)) waiting.shift()
-    const next = waiting[0]
+  const bounds = boundsOf(mailbox)
+  let loadedTo = 0
+  for (let looked = 0, at = 0; claimed.length < room && looked < LOOKS_MAX; looked++) {
+    while (at < waiting.length && isBlocked(bounds, waiting[at]!.entry)) at++
+    const next = waiting[at]
     if (!next) break
-    const ahead = waiting.slice(0, LOAD_AHEAD).filter(({ entry }) => !isBlocked(mailbox, entry))
-    needAll(
-      unit,
-      ahead.slice(0, room).map(({ entry }) => messageKey(entry.messageId)),
-    )
-    waiting.shift()
+    if (at >= loadedTo) {
+      loadedTo = loadAhead(unit, { waiting, at, bounds, room: room - claimed.length })
+    }
+    at++
     const doc = available(unit, mailbox, { ...next, input })
     const leaseId = input.leaseIds[claimed.length] ?? ''
-    if (doc) claimed.push(lease(unit, mailbox, { doc, leaseId, input }))
+    if (!doc) continue
+    claimed.push(lease(unit, mailbox, { doc, leaseId, input }))
+    occupy(bounds, doc)
   }
   return claimed
 }
@@ -92,12 +94,49 @@ function takeBack(unit: UnitOfWork, mailbox: OpenMailbox, agent: ClaimInput['age
   return released.sort()
 }
 
-function isBlocked(mailbox: OpenMailbox, entry: QueueEntry): boolean {
-  const leases = Object.values(mailbox.leases())
-  if (entry.session !== null && leases.some(({ session }) => session === entry.session)) return true
+/** What leases occupy: counted once per claim, since a mailbox may hold thousands. */
+interface Bounds {
+  sessions: Set<string>
+  running: Map<string, number>
+}
+
+function boundsOf(mailbox: OpenMailbox): Bounds {
+  const bounds: Bounds = { sessions: new Set(), running: new Map() }
+  for (const held of Object.values(mailbox.leases())) occupy(bounds, held)
+  return bounds
+}
+
+function occupy(
+  { sessions, running }: Bounds,
+  { session, subscription }: { session: string | null; subscription: string | null },
+): void {
+  if (session !== null) sessions.add(session)
+  if (subscription !== null) running.set(subscription, (running.get(subscription) ?? 0) + 1)
+}
+
+function isBlocked({ sessions, running }: Bounds, entry: QueueEntry): boolean {
+  if (entry.session !== null && sessions.has(entry.session)) return true
   if (entry.concurrencyMax === 0 || entry.subscription === null) return false
-  const running = leases.filter(({ subscription }) => subscription === entry.subscription)
-  return running.length >= entry.concurrencyMax
+  return (running.get(entry.subscription) ?? 0) >= entry.concurrencyMax
+}
+
+/**
+ * Asks for the documents of the next free entries together, instead of one load for each; answers
+ * where it stopped.
+ */
+function loadAhead(
+  unit: UnitOfWork,
+  ahead: { waiting: { entry: QueueEntry }[]; at: number; bounds: Bounds; room: number },
+): number {
+  const keys: string[] = []
+  const last = Math.min(ahead.waiting.length, ahead.at + LOAD_AHEAD)
+  let { at } = ahead
+  for (; at < last && keys.length < ahead.room; at++) {
+    const entry = ahead.waiting[at]?.entry
+    if (entry && !isBlocked(ahead.bounds, entry)) keys.push(messageKey(entry.messageId))
+  }
+  needAll(unit, keys)
+  return at
 }
 
 /** The message behind a queue entry when it can be leased now; repairs the entry otherwise. */

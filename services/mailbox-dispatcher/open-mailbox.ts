@@ -21,8 +21,21 @@ export interface OpenMailbox {
   change(): MailboxDocument
 }
 
+/** Mailboxes that a unit has opened: operations decided together share one working copy. */
+const opened = new WeakMap<UnitOfWork, Map<string, OpenMailbox>>()
+
 /** Opens the mailbox of an agent; an absent one is empty. */
 export function openMailbox(unit: UnitOfWork, agent: string): OpenMailbox {
+  const own = opened.get(unit) ?? new Map<string, OpenMailbox>()
+  opened.set(unit, own)
+  const known = own.get(agent)
+  if (known) return known
+  const mailbox = openNow(unit, agent)
+  own.set(agent, mailbox)
+  return mailbox
+}
+
+function openNow(unit: UnitOfWork, agent: string): OpenMailbox {
   const key = mailboxKey(agent)
   const found = unit.get<MailboxDocument>(key)
   const doc: MailboxDocument = found

@@ -3,9 +3,9 @@
  * mailbox, durable before it is answered, and never on a store that is behind the log.
  */
 import { partitionOf, tenantKey } from '#kernel/domain/ids.ts'
-import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { NotLoaded, type UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError } from '#kernel/errors.ts'
-import { createKeyedLane } from './keyed-lane.ts'
+import { createBatchLane } from './batch-lane.ts'
 import type { LossDetector } from './loss-detector.ts'
 import { LostState } from './lost-state.ts'
 import { MAILBOX_STEP, mailboxKey, readyKey } from './message-document.ts'
@@ -47,39 +47,19 @@ export function createPerformer(world: {
   partitions: number
 }): Performer {
   const { runner, detector, partitions } = world
-  const inLane = createKeyedLane()
   const partition = (tenant: string, agent: string) =>
     partitionOf(tenantKey(tenant, agent), partitions)
 
-  const once = <T>(performance: Performance<T>) => {
-    const { tenant, agent, documents, isAppendOnly = false } = performance
-    const required: Record<string, number> = {}
-    const decide = (plain: UnitOfWork) => {
-      const unit = detector.watch(plain)
-      const requireReady = (of: string) => {
-        const key = readyKey(partition(tenant, of))
-        if (unit.get(key) === undefined) throw notReady()
-        required[key] = unit.version(key)
-      }
-      if (agent !== undefined && !isAppendOnly) requireReady(agent)
-      return performance.decide(unit, { requireReady })
-    }
-    const own = agent === undefined ? [] : [mailboxKey(agent), readyKey(partition(tenant, agent))]
-    const field = agent === undefined ? 'mailbox' : `${MAILBOX_STEP}/${partition(tenant, agent)}`
-    return runner.commit({
-      tenant,
-      field,
-      documents: [...own, ...documents],
-      decide,
-      required: () => required,
-    })
-  }
-  const begin = async <T>(performance: Performance<T>) => {
+  const together = (performances: Performance<unknown>[]) =>
+    runTogether({ runner, detector, partition }, performances)
+  const inLane = createBatchLane(together)
+  const begin = async <T>(performance: Performance<T>): Promise<Begun<T>> => {
     const { tenant } = performance
     const lane = tenantKey(tenant, performance.lane)
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       try {
-        return await inLane(lane, () => once(performance))
+        // The lane answers each performance with what its own decision gave.
+        return (await inLane(lane, performance)) as Begun<T>
       } catch (error) {
         if (!(error instanceof LostState)) throw error
         await settleLoss(detector, tenant, {
@@ -98,6 +78,65 @@ export function createPerformer(world: {
       return value
     },
     partition,
+  }
+}
+
+interface Begun<T> {
+  value: T
+  durable: Promise<void>
+}
+
+interface Together {
+  runner: OperationRunner
+  detector: LossDetector
+  partition(tenant: string, agent: string): number
+}
+
+/** Decides operations of one lane in order, in one commit; each has its own outcome. */
+async function runTogether(
+  { runner, detector, partition }: Together,
+  performances: Performance<unknown>[],
+): Promise<PromiseSettledResult<Begun<unknown>>[]> {
+  const [first] = performances
+  if (!first) return []
+  const { tenant, agent } = first
+  const required: Record<string, number> = {}
+  const own = agent === undefined ? [] : [mailboxKey(agent), readyKey(partition(tenant, agent))]
+  const field = agent === undefined ? 'mailbox' : `${MAILBOX_STEP}/${partition(tenant, agent)}`
+  const { value: outcomes, durable } = await runner.commit({
+    tenant,
+    field,
+    documents: [...new Set([...own, ...performances.flatMap(({ documents }) => documents)])],
+    required: () => required,
+    decide: plain => {
+      const unit = detector.watch(plain)
+      const requireReady = (of: string) => {
+        const key = readyKey(partition(tenant, of))
+        if (unit.get(key) === undefined) throw notReady()
+        required[key] = unit.version(key)
+      }
+      return performances.map(performance => decideOne(unit, performance, requireReady))
+    },
+  })
+  return outcomes.map(outcome =>
+    outcome.status === 'rejected'
+      ? outcome
+      : { status: 'fulfilled', value: { value: outcome.value, durable } },
+  )
+}
+
+/** A refusal is the outcome of one operation; only a missing document concerns them all. */
+function decideOne(
+  unit: UnitOfWork,
+  { agent, isAppendOnly = false, decide }: Performance<unknown>,
+  requireReady: (agent: string) => void,
+): PromiseSettledResult<unknown> {
+  try {
+    if (agent !== undefined && !isAppendOnly) requireReady(agent)
+    return { status: 'fulfilled', value: decide(unit, { requireReady }) }
+  } catch (reason) {
+    if (reason instanceof NotLoaded) throw reason
+    return { status: 'rejected', reason }
   }
 }
 

@@ -3,6 +3,7 @@
  * tables, with deterministic ids, so doing it twice is harmless.
  */
 import type { Output } from '#kernel/domain/unit-of-work.ts'
+import { isAmbitError } from '#kernel/errors.ts'
 import type { ConsumeOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import { extTenant } from '#topologies/topics.ts'
 import { deadLetterOutput } from './dead-letter.ts'
@@ -42,6 +43,8 @@ async function mapOrBury(
   try {
     return await step.map(record)
   } catch (error) {
+    // A schema that is still being fetched, or a registry that is away, makes no poison.
+    if (isAmbitError(error) && error.code === 'not-ready') throw error
     const { topic, partition, offset } = record
     world.logger.warn({ topic, partition, offset, err: error }, 'record refused')
     return [deadLetterOutput({ record, error, tenant: extTenant(topic) }, world.clock)]

@@ -3,7 +3,7 @@
  * partition, and commits offsets last (I4). The same code serves Kafka and Redis, SQLite, and the
  * simulated world.
  */
-import { AmbitError } from '#kernel/errors.ts'
+import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
@@ -147,6 +147,8 @@ function readAll<T>(step: Step<T>, records: LogRecord[]) {
       const read = step.read(record)
       if (read) items.push({ ...read, record })
     } catch (error) {
+      // A schema that is still being fetched makes no poison: the batch comes again.
+      if (isAmbitError(error) && error.code === 'not-ready') throw error
       poison.push({ record, error })
     }
   }

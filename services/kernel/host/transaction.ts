@@ -11,6 +11,9 @@ import type { Commit, CommitResult, StateStore } from '#kernel/ports/state-store
 /** Tries before a contended decision is given back as `store-unavailable`. */
 const TRIES_MAX = 50
 
+/** Loads of one decision, those that only learned of more documents included. */
+const LOADS_MAX = 1000
+
 export interface Hints {
   documents: string[]
   counters: string[]
@@ -45,10 +48,13 @@ export async function runTransaction<T>(
 ): Promise<TransactionResult<T>> {
   const documents = new Set(request.hints.documents)
   const counters = new Set(request.hints.counters)
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
+  for (let tries = 0, loads = 0; tries < TRIES_MAX && loads < LOADS_MAX; tries++, loads++) {
     request.beforeTry?.()
     const made = await decideOnce(request, documents, counters)
-    if (made.kind === 'incomplete') continue
+    if (made.kind === 'incomplete') {
+      tries -= 1
+      continue
+    }
     const { value, changes } = made
     const result = await request.store.commit(commitOf(request, changes))
     if (result.kind === 'ok') return { kind: 'ok', value, changes, now: result.now }

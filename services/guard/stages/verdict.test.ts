@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { isRefusal, type StageVerdict } from '../guard-facts.ts'
+import { stageContext } from './stage-case.ts'
+import { judgedStage, verdictStage } from './verdict.ts'
+
+const condition = { criterion: 'a refund', minConfidence: 0.7, scope: 'each' } as const
+const fateOf = (verdict: StageVerdict) => (isRefusal(verdict) ? verdict.fate : 'next')
+
+it('a verdict ends what it denies, and a missing one never activates (I15)', () => {
+  const at = (outcome: string | null, confidence = 1) => {
+    const verdict = outcome === null ? null : { id: 'v', outcome, confidence }
+    const context = stageContext({
+      subscription: { condition },
+      context: { verdict: verdict && { ...verdict, model: 'm', cached: false, body: null } },
+    })
+    return [fateOf(verdictStage(context)), fateOf(judgedStage(context))]
+  }
+  assert.deepEqual(at('matched', 0.7), ['next', 'next'])
+  assert.equal(at('matched', 0.69)[0], 'rejected')
+  assert.equal(at('not-matched')[0], 'rejected')
+  assert.equal(at('failed')[0], 'evaluation-failed')
+  assert.deepEqual(at('skipped'), ['next', 'evaluation-failed'])
+  assert.deepEqual(at(null), ['next', 'evaluation-failed'])
+  assert.equal(fateOf(judgedStage(stageContext())), 'next')
+})

@@ -1,16 +1,22 @@
 /** Wiring of the control plane: registry, heartbeat, API. */
 import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import { avroEventMembers } from '#kernel/domain/avro-events.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { Running } from '#kernel/host/run-process.ts'
 import { runStep, type StepWorld } from '#kernel/host/step-runner.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { readIngressEnds } from './ingress-ends.ts'
+import { openReadModel } from './read-model/read-model.ts'
 import { createRegistryClient } from './registry/registry-client.ts'
 import { createRegistryStep } from './registry/registry-step.ts'
 import { applyRoutes } from './routes/apply-routes.ts'
 import { objectRoutes } from './routes/object-routes.ts'
 import { subscriptionRoutes } from './routes/subscription-routes.ts'
+import { webRoutes } from './routes/web-routes.ts'
+import { whatHappenedRoutes } from './routes/what-happened-routes.ts'
+import { systemState } from './system-state.ts'
+import { acknowledge, recordErasure, redrive } from './table-records.ts'
 
 /** Starts the registry and adds the routes of the control plane. */
 export async function startControlPlane(
@@ -28,15 +34,29 @@ export async function startControlPlane(
   const registryStep = await runStep(step, stepWorld)
   const writer = createRecordWriter(codec, 'control-plane')
   const registry = await createRegistryClient({ log, codec, writer, clock, ids })
+  const model = await openReadModel({
+    ...{ log, codec, clock, logger, database: platform.openProjection('read-model') },
+    decoders: { decodeEvent: avroEventMembers, decodeConfluent: platform.decodeConfluent },
+  })
   const world = {
     ...{ authenticate: platform.authenticate, registry, directory, tables, ids },
     secrets: platform.secrets,
     allowUnverified: configuration.AMBIT_ALLOW_UNVERIFIED,
     autoAgentTenant: configuration.AMBIT_TENANT,
-    lastOf: () => undefined,
+    lastOf: model.lastOf,
   }
   subscriptionRoutes(app, world)
   applyRoutes(app, world)
   objectRoutes(app, world)
-  return [heartbeat, registryStep, registry]
+  const records = { log, writer, clock }
+  whatHappenedRoutes(app, {
+    ...{ authenticate: platform.authenticate, model, directory, tables, clock, logger },
+    acknowledge: (tenant, id, by) => acknowledge(records, tenant, id, by),
+    recordErasure: (tenant, event, by) => recordErasure(records, tenant, event, by),
+    redrive: letter => redrive(log, letter),
+    system: () => systemState({ log, tables }, configuration.AMBIT_CONTINUITY_MS),
+    operatorTenant: configuration.AMBIT_TENANT,
+  })
+  webRoutes(app)
+  return [heartbeat, registryStep, registry, model]
 }

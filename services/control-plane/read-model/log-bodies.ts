@@ -1,13 +1,12 @@
 /** Bodies that the read model does not copy: events and messages, read from the log when asked. */
-import type { AvroDecoders } from '#kernel/domain/cloud-events-kafka.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
-import type { EventLog, LogRecord, Position } from '#kernel/ports/event-log.ts'
+import type { EventReader } from '#kernel/host/event-reader.ts'
+import type { EventLog, Position } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { DeadLetter, EventRecord, Message } from '#schemas/generated/records.ts'
-import { extTenant } from '#topologies/topics.ts'
 import type { Erasures } from './erasures.ts'
-import { readExternal } from './read-record.ts'
+import { readEvent } from './read-record.ts'
 
 export interface LogBodies {
   /** The event as people see it, without data where it was erased; undefined when it is gone. */
@@ -20,7 +19,7 @@ export interface LogBodies {
 export interface LogBodiesWorld {
   log: EventLog
   codec: RecordCodec
-  decoders: AvroDecoders
+  events: EventReader
   erasures: Erasures
 }
 
@@ -41,7 +40,7 @@ export function createLogBodies(world: LogBodiesWorld): LogBodies {
     messages,
     async event(position) {
       const [record] = await log.readAt([position])
-      const event = record && (await eventOf(world, record))
+      const event = record && (await readEvent(record, world.events))
       return event && toCloudEvent(visible(world, event))
     },
     async deadLetter(place) {
@@ -49,12 +48,6 @@ export function createLogBodies(world: LogBodiesWorld): LogBodies {
       return record?.value ? codec.decode('dead-letter', record.value) : undefined
     },
   }
-}
-
-/** An event is kept as it was accepted; what cannot be read any more is gone. */
-async function eventOf(world: LogBodiesWorld, record: LogRecord): Promise<EventRecord | undefined> {
-  if (extTenant(record.topic) !== undefined) return readExternal(record, world.decoders)
-  return record.value ? world.codec.decode('event', record.value) : undefined
 }
 
 /** Puts bodies that a message carries by reference back, reading each position once. */
@@ -65,7 +58,7 @@ async function fillReferences(world: LogBodiesWorld, messages: (Message | undefi
   const records = await world.log.readAt(referring.flatMap(({ ref }) => ref ?? []))
   for (const [at, event] of referring.entries()) {
     const record = records[at]
-    const body = record && (await eventOf(world, record))
+    const body = record && (await readEvent(record, world.events))
     event.json = body?.json ?? null
     event.bytes = body?.bytes ?? null
   }

@@ -7,7 +7,7 @@
  * - R2 A record that cannot be read is counted and skipped; the rest goes on.
  * - R3 After `fresh` everything appended before the call can be read.
  */
-import type { AvroDecoders } from '#kernel/domain/cloud-events-kafka.ts'
+import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { Logger } from '#kernel/host/logger.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Position } from '#kernel/ports/event-log.ts'
@@ -37,8 +37,8 @@ export interface ReadModelOptions {
   database: ProjectionDatabase
   clock: Clock
   logger: Logger
-  /** For Avro of outside producers; see `parseKafkaEvent`. */
-  decoders?: AvroDecoders
+  /** Decodes a producer's Avro value by its registry id; absent without a registry. */
+  decodeConfluent?(bytes: Uint8Array): Promise<unknown>
   /** Days of events, decisions and settled messages that are kept. Default 7. */
   recentDays?: number
   /** Called after changes became readable; must not throw. */
@@ -86,7 +86,7 @@ export interface ReadModel extends ReadView {
 
 /** Opens the model and begins to follow; it catches up in the background. */
 export async function openReadModel(options: ReadModelOptions): Promise<ReadModel> {
-  const { log, codec, database, clock, logger, decoders = {} } = options
+  const { log, codec, database, clock, logger, decodeConfluent } = options
   const windowMs = (options.recentDays ?? 7) * DAY_MS
   const cutoffs = (): Cutoffs => ({
     recentMs: clock.now() - windowMs,
@@ -99,7 +99,8 @@ export async function openReadModel(options: ReadModelOptions): Promise<ReadMode
     feed.publish(changes)
     options.onEvent?.(changes)
   }
-  const reader = { codec, decoders }
+  const events = createEventReader({ codec, decodeConfluent })
+  const reader = { codec, events }
   const writer = createModelWriter({ database, reader, erasures, clock, logger, cutoffs, publish })
   const following = await log.follow({
     topics: FOLLOWED_TOPICS,
@@ -119,7 +120,7 @@ export async function openReadModel(options: ReadModelOptions): Promise<ReadMode
   }
   return {
     database,
-    bodies: createLogBodies({ log, codec, decoders, erasures }),
+    bodies: createLogBodies({ log, codec, events, erasures }),
     isErased: (tenant, { source, id }) => erasures.has(tenant, source, id),
     fresh,
     lastOf: (tenant, subscription) => lastOf(database, tenant, subscription),

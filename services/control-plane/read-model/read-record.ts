@@ -1,7 +1,5 @@
 /** From a record of any followed topic to what the read model keeps of it. */
-import type { AvroDecoders } from '#kernel/domain/cloud-events-kafka.ts'
-import { parseKafkaEvent } from '#kernel/domain/cloud-events-kafka.ts'
-import { toEventRecord } from '#kernel/domain/event-record.ts'
+import type { EventReader } from '#kernel/host/event-reader.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec, RecordTypes } from '#schemas/codec.ts'
 import type { EventRecord } from '#schemas/generated/records.ts'
@@ -12,10 +10,9 @@ export type ReadRecord = {
   [N in FollowedRecord]: { name: N; record: LogRecord; value: RecordTypes[N] }
 }[FollowedRecord]
 
-/** What an outside producer's event is checked by; see `parseKafkaEvent`. */
 export interface RecordReader {
   codec: RecordCodec
-  decoders: AvroDecoders
+  events: EventReader
 }
 
 const FOLLOWED = {
@@ -48,7 +45,7 @@ export const FOLLOWED_TOPICS = Object.keys(FOLLOWED)
  */
 export function readRecord(
   record: LogRecord,
-  { codec, decoders }: RecordReader,
+  { codec, events }: RecordReader,
 ): ReadRecord | undefined | Promise<ReadRecord> {
   const { topic, value } = record
   if (Object.hasOwn(FOLLOWED, topic)) {
@@ -57,19 +54,19 @@ export function readRecord(
     // The codec's answer belongs to the name that it was asked for.
     return { name, record, value: codec.decode(name, value) } as ReadRecord
   }
-  const event = readExternal(record, decoders)
+  const event = readEvent(record, events)
   const wrap = (read: EventRecord): ReadRecord => ({ name: 'event', record, value: read })
   return event instanceof Promise ? event.then(wrap) : wrap(event)
 }
 
-/** An event of an outside producer. The tenant is the topic's, whatever was written. */
-export function readExternal(
+/** An event of any ingress topic. In a producer's topic the tenant is the topic's. */
+export function readEvent(
   record: LogRecord,
-  decoders: AvroDecoders,
+  events: EventReader,
 ): EventRecord | Promise<EventRecord> {
-  const tenant = extTenant(record.topic) ?? ''
-  const parsed = parseKafkaEvent(record, decoders)
-  return parsed instanceof Promise
-    ? parsed.then(event => toEventRecord({ ...event, tenant }))
-    : toEventRecord({ ...parsed, tenant })
+  const tenant = extTenant(record.topic)
+  const event = events.read(record)
+  if (tenant === undefined) return event
+  const owned = (read: EventRecord) => ({ ...read, attributes: { ...read.attributes, tenant } })
+  return event instanceof Promise ? event.then(owned) : owned(event)
 }

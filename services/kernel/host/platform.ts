@@ -8,12 +8,14 @@ import { pino } from 'pino'
 import { createHandleSigner } from '#kernel/adapters/crypto/handle-signer.ts'
 import { createSecretResolver } from '#kernel/adapters/crypto/secret-resolver.ts'
 import { type Authenticate, createAuthenticate } from '#kernel/adapters/http/authenticate.ts'
+import { openProjectionDatabase } from '#kernel/adapters/sqlite/projection-database.ts'
 import { systemClock, systemIds } from '#kernel/adapters/system/system-clock.ts'
 import type { HandleSigner } from '#kernel/domain/lease-handle.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
+import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
@@ -53,6 +55,8 @@ export interface Platform extends Backbone {
   gate(): Promise<void>
   /** What the process waits for; empty when it is ready. */
   notReady(): string[]
+  /** A local database of this process that can be deleted and rebuilt. */
+  openProjection(name: string): ProjectionDatabase
 }
 
 /** Opens everything; resolves when the tables have caught up. */
@@ -85,6 +89,7 @@ export async function openPlatform(configuration: Configuration): Promise<Platfo
           isWaiting = waiting
         },
       }),
+    openProjection: name => openProjectionDatabase(projectionPath(configuration, name)),
     notReady: () => (isWaiting ? ['waiting for policy'] : []),
     async stop() {
       isStopped = true
@@ -92,6 +97,13 @@ export async function openPlatform(configuration: Configuration): Promise<Platfo
       await backbone.stop()
     },
   }
+}
+
+/** Replicas on one machine may share a data folder: each has files of its own port. */
+function projectionPath(settings: Configuration, name: string): string {
+  mkdirSync(settings.AMBIT_DATA_DIR, { recursive: true })
+  const own = settings.AMBIT_KAFKA_BROKERS ? `-${settings.AMBIT_PORT}` : ''
+  return join(settings.AMBIT_DATA_DIR, `${name}${own}.sqlite`)
 }
 
 function oidcOf(settings: Configuration) {

@@ -59,12 +59,13 @@ export function readRecord(
   return event instanceof Promise ? event.then(wrap) : wrap(event)
 }
 
-/** An event of any ingress topic. In a producer's topic the tenant is the topic's. */
+/** An event of any ingress topic, with its tenant: a producer's topic's, else the record's. */
 export function readEvent(
   record: LogRecord,
   events: EventReader,
 ): EventRecord | Promise<EventRecord> {
-  const tenant = extTenant(record.topic)
+  const header = record.headers.ce_tenant
+  const tenant = extTenant(record.topic) ?? (header && Buffer.from(header).toString())
   const event = events.read(record)
   if (tenant === undefined) return event
   const owned = (read: EventRecord) => ({ ...read, attributes: { ...read.attributes, tenant } })

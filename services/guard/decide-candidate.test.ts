@@ -69,6 +69,7 @@ describe('a candidate', () => {
     guard.send({ id: 'e1', offset: 5 })
     guard.send({ id: 'e1', offset: 9 })
     assert.equal(guard.row('e1')?.repeats, 1)
+    assert.deepEqual(guard.counted, { fate: 1, repeat: 1 })
   })
 
   it('keeps its fate although the subscription was paused in between', () => {

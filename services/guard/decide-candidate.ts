@@ -19,7 +19,14 @@ import {
   type Refusal,
   type StageContext,
 } from './guard-facts.ts'
-import { attributesOf, emitDecision, readState, saveState, writeFate } from './guard-outputs.ts'
+import {
+  attributesOf,
+  emitDecision,
+  putMemory,
+  readState,
+  saveState,
+  writeFate,
+} from './guard-outputs.ts'
 import {
   CANDIDATE_TTL_MS,
   type CandidateMemory,
@@ -83,16 +90,15 @@ function recogniseAgain(
   const fated = { subscription, candidateId, event }
   if (isReplay(known, position)) {
     // The message itself went through the outbox with the decision, or comes from the rebuild.
-    emitDecision(unit, { ...fated, memory: known })
+    emitDecision(unit, { ...fated, memory: known }, 'replay')
     if (known.positions.length === 0 && position) {
-      const key = candidateKey(subscription, candidateId)
-      unit.put(key, { ...known, positions }, { ttlMs: CANDIDATE_TTL_MS })
+      putMemory(unit, subscription, { candidateId, memory: { ...known, positions } })
     }
     return true
   }
   if (known.fate === 'evaluation-failed') return false
   const memory = { ...known, positions, seq: known.seq + 1, repeats: known.repeats + 1 }
-  const state = writeFate(unit, readState(unit, subscription), { ...fated, memory })
+  const state = writeFate(unit, readState(unit, subscription), { ...fated, memory }, 'repeat')
   saveState(unit, subscription, state)
   return true
 }
@@ -110,10 +116,10 @@ export function currentSubscription(
   const found = directory.subscription(unit.tenant, id)
   if (lifecycle?.operation !== 'active') return found
   if ((found?.version ?? 0) >= lifecycle.version) return found
-  throw new AmbitError(
-    'not-ready',
-    `Expected version ${lifecycle.version} of a subscription, the table has ${found?.version ?? 0}.`,
-  )
+  const expected = String(lifecycle.version)
+  const actual = String(found?.version ?? 0)
+  const text = `Expected subscription version ${expected} in the table, got ${actual}; read again.`
+  throw new AmbitError('not-ready', text, { expected, actual })
 }
 
 function contextOf(

@@ -114,6 +114,13 @@ describe('a group that may not be flushed yet', () => {
 })
 
 describe('the message of a group', () => {
+  it('comes however long the group had to wait', () => {
+    const guard = given({ group: group({ waitMs: 30 * 86_400_000 }) })
+    guard.send({ id: 'e1' })
+    guard.advance(30 * 86_400_000)
+    assert.equal(guard.row('e1')?.fate, 'delivered')
+  })
+
   it('carries the union of its lineages', () => {
     const guard = given({ group: group({ waitMs: 1000 }) })
     const hop = (agent: string) => ({ subscription: 'x', agent, message: `m-${agent}` })
@@ -134,6 +141,7 @@ describe('the message of a group', () => {
     guard.advance(1000)
     const row = guard.row('e1')
     assert.deepEqual([row?.fate, row?.repeats, row?.seq], ['delivered', 1, 3])
+    assert.deepEqual(guard.counted, { fate: 2, repeat: 1 })
     assert.equal(guard.rows('mailbox')[0]?.events.length, 1)
   })
 })

@@ -20,7 +20,6 @@ import {
 } from './guard-facts.ts'
 import { readState, saveState, writeFate } from './guard-outputs.ts'
 import {
-  CANDIDATE_TTL_MS,
   type CandidateMemory,
   candidateKey,
   type FlushName,
@@ -237,7 +236,7 @@ function close(unit: UnitOfWork, waiting: Waiting, lastFlushAt: number): void {
   const { subscription, hash } = name
   const openings = group.openings.filter(({ id }) => id !== opening.id)
   const key = groupDocumentKey(subscription, hash)
-  const ttlMs = openings.length > 0 ? CANDIDATE_TTL_MS + intervalMs : intervalMs + FORGET_MS
+  const ttlMs = openings.length > 0 ? undefined : intervalMs + FORGET_MS
   unit.put(key, { ...group, openings, lastFlushAt }, { ttlMs })
   for (let member = 1; member <= opening.members; member++) {
     unit.remove(memberKey(subscription, { hash, opening: opening.id, member }))

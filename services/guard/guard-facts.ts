@@ -11,6 +11,7 @@ import type { RecordCodec } from '#schemas/codec.ts'
 import type { Candidate, EventRecord, Verdict } from '#schemas/generated/records.ts'
 import type { GroupPlacement } from './group-placement.ts'
 import type { GuardState } from './guard-state.ts'
+import { needCounters } from './need-all.ts'
 
 /** What decisions need besides their unit of work; reading it has no effect. */
 export interface GuardWorld {
@@ -95,6 +96,8 @@ export function gatherFacts(
 ): GuardFacts {
   const { tenant, now } = unit
   const policy = directory.policy(tenant)
+  const budgets = limitsOf(subscription, policy, now)
+  needCounters(unit, budgets)
   return {
     tenant,
     now,
@@ -103,7 +106,7 @@ export function gatherFacts(
     agent: directory.agent(tenant, subscription.agent),
     isTenantStopped: directory.tenant(tenant)?.stopped !== undefined,
     state,
-    budgets: limitsOf(subscription, policy, now),
+    budgets,
     counter: name => unit.counter(name),
   }
 }

@@ -70,9 +70,13 @@ export function createGuardHarness(options: HarnessOptions) {
     agents: new Set(['triage']),
     stopped: { tenant: false, agent: false },
   }
+  const counted = { fate: 0, repeat: 0 }
   const stop = { reason: 'because', by: 'user:ana', at: '2026-11-30T10:00:00Z' }
   const step = createGuardStep({
     codec: options.codec,
+    onDecision: (_decision, kind) => {
+      counted[kind] += 1
+    },
     directory: {
       subscription: (_tenant, id) => (id === SUBSCRIPTION ? world.subscription : undefined),
       policy: () => world.policy,
@@ -84,7 +88,11 @@ export function createGuardHarness(options: HarnessOptions) {
       },
     },
   })
-  const store = createStore(() => world.now, options.codec)
+  const store = createStore(
+    () => world.now,
+    options.codec,
+    outputs => step.committed(outputs),
+  )
   const feed = (topic: string, name: 'candidate' | 'outcome', value: Candidate | Outcome) => {
     const bytes = options.codec.encode(name, value as never)
     const record = recordOf({ topic, value: bytes, offset: world.offset++, timestamp: world.now })
@@ -98,6 +106,8 @@ export function createGuardHarness(options: HarnessOptions) {
     world,
     step,
     store,
+    /** What a metric would have counted. */
+    counted,
     rows,
     send: (sending: Sending) => feed('candidates', 'candidate', candidateOf(world, sending)),
     /** A change that the registry answered: table and marker. */
@@ -188,15 +198,21 @@ interface Store {
 }
 
 /** The loop of the host without its I/O: load, decide, ask for what was missing, commit. */
-function createStore(now: () => number, codec: RecordCodec): Store {
+function createStore(
+  now: () => number,
+  codec: RecordCodec,
+  onCommitted: (outputs: UnitChanges['outputs']) => void,
+): Store {
   const documents: Store['documents'] = new Map()
   const counters: Store['counters'] = new Map()
   const due: Store['due'] = new Map()
+  const ends = new Map<string, number>()
   const log: LogRecord[] = []
   const commit = ({ put, add, due: changed, outputs }: UnitChanges) => {
-    for (const { key, version, body } of put) {
+    for (const { key, version, body, ttlMs } of put) {
       if (body === null) documents.delete(key)
       else documents.set(key, { version, body })
+      ends.set(key, ttlMs === undefined ? Number.POSITIVE_INFINITY : now() + ttlMs)
     }
     for (const { counter, amount, limit } of add) {
       const sum = (counters.get(counter) ?? 0) + amount
@@ -215,13 +231,15 @@ function createStore(now: () => number, codec: RecordCodec): Store {
     }
   }
   const transact: Store['transact'] = (hints, decide) => {
+    for (const [key, end] of ends) if (end <= now()) documents.delete(key)
     const asked = { documents: new Set(hints.documents), counters: new Set(hints.counters) }
     for (let tries = 0; tries < 50; tries++) {
       const loaded = { now: now(), documents, counters }
       const { unit, changes } = createUnitOfWork(TENANT, asked, loaded)
       try {
         decide(unit)
-        return commit(changes())
+        commit(changes())
+        return onCommitted(changes().outputs)
       } catch (error) {
         if (!(error instanceof NotLoaded)) throw error
         for (const key of error.documents) asked.documents.add(key)

@@ -68,17 +68,41 @@ export interface Fated {
   emit?: Uint8Array
 }
 
+/** Keeps a fate as long as its event may come again; a waiting one until its group is flushed. */
+export function putMemory(
+  unit: UnitOfWork,
+  subscription: string,
+  { candidateId, memory }: { candidateId: string; memory: CandidateMemory },
+): void {
+  const ttlMs = memory.group ? undefined : CANDIDATE_TTL_MS
+  unit.put(candidateKey(subscription, candidateId), memory, { ttlMs })
+}
+
+/** Why a decision record was written: only `fate` is news about the candidate. */
+export type DecisionKind = 'fate' | 'repeat' | 'replay'
+
+const kinds = new WeakMap<object, DecisionKind>()
+
+/** The kind of a decision that this process wrote. */
+export function kindOf(decision: Decision): DecisionKind {
+  return kinds.get(decision) ?? 'fate'
+}
+
 /** Remembers a fate and writes its decision; answers the state that includes it. */
-export function writeFate(unit: UnitOfWork, state: GuardState, fated: Fated): GuardState {
+export function writeFate(
+  unit: UnitOfWork,
+  state: GuardState,
+  fated: Fated,
+  kind: DecisionKind = 'fate',
+): GuardState {
   const { subscription, candidateId, memory } = fated
-  const key = candidateKey(subscription, candidateId)
-  unit.put(key, memory, { ttlMs: CANDIDATE_TTL_MS })
-  emitDecision(unit, fated)
+  putMemory(unit, subscription, { candidateId, memory })
+  emitDecision(unit, fated, kind)
   return { ...state, lastDecision: `${candidateId}/${memory.seq}` }
 }
 
 /** Writes the decision record of a remembered fate. */
-export function emitDecision(unit: UnitOfWork, fated: Fated): void {
+export function emitDecision(unit: UnitOfWork, fated: Fated, kind: DecisionKind): void {
   const { subscription, candidateId, event } = fated
   const { positions: _positions, group: _group, ...row } = fated.memory
   const { source, id, type, time, traceparent } = event.attributes
@@ -95,6 +119,7 @@ export function emitDecision(unit: UnitOfWork, fated: Fated): void {
     ...row,
     emit: fated.emit ?? null,
   }
+  kinds.set(value, kind)
   unit.emit({
     topic: 'decisions',
     key: tenantKey(unit.tenant, subscription),

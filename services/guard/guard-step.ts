@@ -18,7 +18,7 @@ import { decideMarker } from './decide-marker.ts'
 import { decideOutcome } from './decide-outcome.ts'
 import { groupRule, needsData } from './group-placement.ts'
 import { type Arrival, type GuardWorld, limitsOf } from './guard-facts.ts'
-import { journal, readState } from './guard-outputs.ts'
+import { type DecisionKind, journal, kindOf, readState } from './guard-outputs.ts'
 import { guardRebuild } from './guard-rebuild.ts'
 import { candidateKey, claimKey, groupDocumentKey, guardKey, parseFlushId } from './guard-state.ts'
 
@@ -38,8 +38,8 @@ export interface GuardOptions {
    * body that retention took stays undefined. Without it such filters do not match.
    */
   readBodies?(refs: EventRef[]): Promise<(CloudEvent | undefined)[]>
-  /** Counts decisions; see `committed`. */
-  onDecision?(decision: Decision): void
+  /** Counts decisions, replays left out; see `committed`. */
+  onDecision?(decision: Decision, kind: Exclude<DecisionKind, 'replay'>): void
 }
 
 export type GuardStep = Step<GuardItem> & {
@@ -61,7 +61,7 @@ export function createGuardStep(options: GuardOptions): GuardStep {
     rebuild: guardRebuild(world),
     read: record => readItem(codec, record),
     prepare: items => loadBodies(options, items),
-    hints: item => hintsOf(world, item),
+    hints: (item, now) => hintsOf(world, item, now),
     decide: (unit, item) => decideItem(unit, world, item),
     dueHints: ({ id }) => {
       const { subscription, hash } = parseFlushId(id)
@@ -73,13 +73,18 @@ export function createGuardStep(options: GuardOptions): GuardStep {
     reassert: (unit, key) => reassertState(unit, subscriptionOf(key)),
     committed: outputs => {
       for (const { topic, value } of outputs) {
-        if (topic === 'decisions' && value) options.onDecision?.(value as Decision)
+        if (topic === 'decisions' && value) report(options, value as Decision)
       }
     },
   }
 }
 
-/** Compiles the condition of each stored version once; one that cannot be compiled never matches. */
+function report({ onDecision }: GuardOptions, decision: Decision): void {
+  const kind = kindOf(decision)
+  if (kind !== 'replay') onDecision?.(decision, kind)
+}
+
+/** Compiles each stored version once; a condition that cannot be compiled never matches. */
 function compileOnce(): GuardWorld['compile'] {
   const compiled = new WeakMap<Subscription, ReturnType<GuardWorld['compile']>>()
   return subscription => {
@@ -124,7 +129,7 @@ function decideItem(unit: UnitOfWork, world: GuardWorld, item: StepItem<GuardIte
   else decideOutcome(unit, world, { outcome: value.outcome, offset: record.offset })
 }
 
-function hintsOf({ directory }: GuardWorld, { tenant, value }: StepItem<GuardItem>) {
+function hintsOf({ directory }: GuardWorld, { tenant, value }: StepItem<GuardItem>, now: number) {
   if (value.kind === 'outcome') {
     return { documents: [guardKey(value.outcome.subscription)], counters: [] }
   }
@@ -136,7 +141,7 @@ function hintsOf({ directory }: GuardWorld, { tenant, value }: StepItem<GuardIte
   if (!subscription) return { documents, counters: [] }
   const group = groupOf(subscription, value)
   if (group) documents.push(group.documentKey)
-  const limits = limitsOf(subscription, directory.policy(tenant), value.candidate.at)
+  const limits = limitsOf(subscription, directory.policy(tenant), now)
   return { documents, counters: limits.map(({ counter }) => counter) }
 }
 

@@ -6,7 +6,6 @@ import { evidenceOf } from './evidence.ts'
 import type { GroupPlacement } from './group-placement.ts'
 import type { Arrival, GuardFacts, GuardWorld, Refusal } from './guard-facts.ts'
 import {
-  CANDIDATE_TTL_MS,
   type CandidateMemory,
   flushId,
   type GuardState,
@@ -47,8 +46,8 @@ export function joinGroup(
   const isFull = place.member >= placement.rule.max
   const changed: Opening = { ...opening, flushAt: place.flushAt, members: place.member, isFull }
   const openings = [...document.openings.filter(({ id }) => id !== opening.id), changed]
-  const ttlMs = Math.max(0, place.flushAt - unit.now) + CANDIDATE_TTL_MS
-  unit.put(groupDocumentKey(subscription, hash), { ...document, openings }, { ttlMs })
+  // No time to live: behind cooldowns a group may wait for long, and its flush removes it.
+  unit.put(groupDocumentKey(subscription, hash), { ...document, openings })
   unit.due(DUE_QUEUE, flushId({ subscription, hash, opening: opening.id }), place.flushAt)
   const group = { hash, opening: opening.id, member: place.member }
   const emit = codec.encode('event', candidate.event)
@@ -58,7 +57,7 @@ export function joinGroup(
     recordedAt: candidate.recordedAt,
     evidence: evidenceOf(candidate.verdict, candidate.event),
   }
-  unit.put(memberKey(subscription, group), member, { ttlMs })
+  unit.put(memberKey(subscription, group), member)
   const { state } = facts
   return {
     state: { ...state, opening: Math.max(state.opening, opening.id) },

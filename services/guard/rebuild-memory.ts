@@ -65,7 +65,8 @@ export function rememberDecision(folding: Folding, decision: Decision): Candidat
   }
   const ttlMs = Math.max(1, decision.at + CANDIDATE_TTL_MS - now)
   const key = candidateKey(subscription, candidateId)
-  restored.documents.set(key, { version: decision.seq, value: candidate, ttlMs })
+  const kept = candidate.group ? undefined : ttlMs
+  restored.documents.set(key, { version: decision.seq, value: candidate, ttlMs: kept })
   const { occurrenceId } = decision
   const plain = occurrenceIdOf(tenant, subscription, `${event.source}\n${event.id}`)
   const claim = claimKey(subscription, occurrenceId)

@@ -31,8 +31,7 @@ export function enterGroup(folding: Folding, decision: Decision, place: Membersh
     recordedAt: decision.at,
     evidence: [],
   }
-  const ttlMs = Math.max(0, flushAt - folding.now) + CANDIDATE_TTL_MS
-  restored.documents.set(memberKey(subscription, place), { version: 1, value: member, ttlMs })
+  restored.documents.set(memberKey(subscription, place), { version: 1, value: member })
   const { openings, ...group } = groupAt(folding, subscription, groupKey ?? '')
   const { openedAt, isFull, charges } = details
   const opening: Opening = {
@@ -80,5 +79,6 @@ function groupAt({ restored }: Folding, subscription: string, key: string): Grou
 function putGroup({ restored }: Folding, subscription: string, group: GroupDocument): void {
   const key = groupDocumentKey(subscription, groupHash(group.key))
   const version = (restored.documents.get(key)?.version ?? 0) + 1
-  restored.documents.set(key, { version, value: group, ttlMs: CANDIDATE_TTL_MS })
+  const ttlMs = group.openings.length > 0 ? undefined : CANDIDATE_TTL_MS
+  restored.documents.set(key, { version, value: group, ttlMs })
 }

@@ -13,8 +13,8 @@ export async function startGuard(platform: Platform, stepWorld: StepWorld): Prom
     directory,
     codec,
     readBodies: refs => reader.readBodies(log, refs),
-    onDecision: ({ fate, stage, repeats, seq }) => {
-      if (repeats > 0 && seq > 1) telemetry.repeats.inc()
+    onDecision: ({ fate, stage }, kind) => {
+      if (kind === 'repeat') telemetry.repeats.inc()
       else telemetry.decisions.inc({ fate, stage })
     },
   })

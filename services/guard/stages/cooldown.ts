@@ -1,4 +1,4 @@
-/** Stage 4: rate, then cooldown. Inside either, a candidate is dropped, or waits in a group (I9). */
+/** Stage 4: rate, then cooldown. Inside either, a candidate is dropped or grouped (I9). */
 import type { Limits } from '#kernel/domain/limits.ts'
 import { NEXT, type StageContext, type StageVerdict } from '../guard-facts.ts'
 import { type GuardState, RATE_WINDOW_MS } from '../guard-state.ts'

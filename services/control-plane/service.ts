@@ -1,6 +1,5 @@
 /** Wiring of the control plane: registry, heartbeat, API. */
 import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
-import { avroEventMembers } from '#kernel/domain/avro-events.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { Running } from '#kernel/host/run-process.ts'
@@ -36,7 +35,7 @@ export async function startControlPlane(
   const registry = await createRegistryClient({ log, codec, writer, clock, ids })
   const model = await openReadModel({
     ...{ log, codec, clock, logger, database: platform.openProjection('read-model') },
-    decoders: { decodeEvent: avroEventMembers, decodeConfluent: platform.decodeConfluent },
+    decodeConfluent: platform.decodeConfluent,
   })
   const world = {
     ...{ authenticate: platform.authenticate, registry, directory, tables, ids },

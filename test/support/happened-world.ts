@@ -213,15 +213,18 @@ export async function openHappenedWorld(): Promise<HappenedWorld> {
   const memory = createMemoryEventLog({ clock: systemClock, partitions: () => 2 })
   memory.createTopic(`ingress.ext.${TENANT}`, 2)
   const log = memory.open()
-  const models: ReadModel[] = []
+  const models = new Set<ReadModel>()
   const another = async (database = openProjectionDatabase(':memory:')) => {
     const model = await openReadModel({
       ...{ log, codec, database },
       clock: systemClock,
       logger: silentLogger,
     })
-    models.push(model)
-    return model
+    models.add(model)
+    const stop = async () => {
+      if (models.delete(model)) await model.stop()
+    }
+    return { ...model, stop }
   }
   const model = await another()
   return {

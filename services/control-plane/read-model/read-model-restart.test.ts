@@ -33,10 +33,7 @@ after(() => rmSync(directory, { recursive: true, force: true }))
 it('goes on where it stood, and equals one that reads everything anew', async () => {
   const world = await openHappenedWorld()
   const path = join(directory, 'model.sqlite')
-  const open = async () => {
-    const database = openProjectionDatabase(path)
-    return { database, model: await world.another(database) }
-  }
+  const open = () => world.another(openProjectionDatabase(path))
   const first = await open()
   const events = Array.from({ length: 450 }, (_, n) => anEvent(`e${n}`))
   const history = events.flatMap(event => [
@@ -48,42 +45,37 @@ it('goes on where it stood, and equals one that reads everything anew', async ()
     usageRecord(`m-${event.id}`),
   ])
   await world.log.append(history.slice(0, 1000))
-  await first.model.fresh()
-  await first.model.stop()
-  first.database.close()
+  await first.fresh()
+  await first.stop()
 
   await world.log.append(history.slice(1000))
   const second = await open()
-  assert.ok(await second.model.fresh())
+  assert.ok(await second.fresh())
   await world.model.fresh()
   const rebuilt = await world.another()
   await rebuilt.fresh()
-  const [a, b, c] = await Promise.all(
-    [second.model, world.model, rebuilt].map(model => model.hash()),
-  )
+  const [a, b, c] = await Promise.all([second, world.model, rebuilt].map(model => model.hash()))
   assert.equal(a, b)
   assert.equal(b, c)
-  const { items } = listUsage(second.model, TENANT, { by: 'tenant', page: PAGE })
+  const { items } = listUsage(second, TENANT, { by: 'tenant', page: PAGE })
   assert.equal(items[0]?.calls, 450)
   await world.stop()
-  second.database.close()
 })
 
 it('is built anew when the log is another one', async () => {
-  const database = openProjectionDatabase(join(directory, 'other.sqlite'))
+  const path = join(directory, 'other.sqlite')
   const old = await openHappenedWorld()
-  const first = await old.another(database)
+  const first = await old.another(openProjectionDatabase(path))
   await old.append(...Array.from({ length: 9 }, (_, n) => eventRecord(anEvent(`old${n}`))))
   await first.fresh()
   await old.stop()
   const fresh = await openHappenedWorld()
   await fresh.append(eventRecord(anEvent('new')))
-  const second = await fresh.another(database)
+  const second = await fresh.another(openProjectionDatabase(path))
   await second.fresh()
   assert.ok(findEvent(second, TENANT, anEvent('new')))
   assert.equal(findEvent(second, TENANT, anEvent('old1')), undefined)
   await fresh.stop()
-  database.close()
 })
 
 it('forgets what is older than its window, but no open message', async () => {

@@ -34,6 +34,7 @@ const FRESH_WITHIN_MS = 2000
 export interface ReadModelOptions {
   log: EventLog
   codec: RecordCodec
+  /** The model's own from now on: `stop` closes it. */
   database: ProjectionDatabase
   clock: Clock
   logger: Logger
@@ -136,6 +137,7 @@ export async function openReadModel(options: ReadModelOptions): Promise<ReadMode
     async stop() {
       await following.stop()
       await writer.stop()
+      database.close()
     },
   }
 }

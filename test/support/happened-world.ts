@@ -5,6 +5,8 @@ import { systemClock } from '#kernel/adapters/system/system-clock.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { candidateIdOf, tenantKey } from '#kernel/domain/ids.ts'
+import { DEFAULT_LIMITS } from '#kernel/domain/limits.ts'
+import type { Subscription } from '#kernel/domain/subscription.ts'
 import { silentLogger } from '#kernel/host/logger.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { OutgoingRecord } from '#kernel/ports/event-log.ts'
@@ -198,6 +200,30 @@ export function usageRecord(subject: string, more: Partial<Usage> = {}) {
     ...more,
   }
   return logRecord('usage', tenantKey(TENANT, value.subscription), value)
+}
+
+export function subscriptionRecord(id: string, more: Partial<Subscription> = {}) {
+  const at = new Date(0).toISOString()
+  const doc: Subscription = {
+    ...{ id, tenant: TENANT, version: 1, name: id, agent: 'triage', owner: 'user:ana' },
+    ...{ onBehalfOf: null, session: null, workspace: null, managedBy: null, condition: null },
+    instruction: 'Look at it.',
+    on: { types: ['com.shop.*'] },
+    filters: [],
+    limits: DEFAULT_LIMITS,
+    origin: { kind: 'person', id: 'ana' },
+    state: {
+      ...{ approval: 'not-required', operation: 'active', reason: '', by: 'user:ana' },
+      ...{ at, version: 1 },
+    },
+    startsAt: {},
+    ...{ createdAt: at, updatedAt: at },
+    ...more,
+  }
+  return logRecord('subscriptions', tenantKey(TENANT, 'subscription', id), {
+    ...{ tenant: TENANT, kind: 'subscription', id, version: doc.version, deleted: false },
+    ...{ updatedAt: Date.now(), doc },
+  })
 }
 
 export interface HappenedWorld {

@@ -45,6 +45,8 @@ export interface MemoryEventLogOptions {
   /** Partitions of topics that are not created by hand; undefined: there is no such topic. */
   partitions?(topic: string): number | undefined
   hooks?: MemoryHooks<LogCall>
+  /** Sees every record at the moment it is written, in the one order of the whole log. */
+  onWrite?(record: LogRecord): void
 }
 
 /** An instance as one process holds it. */
@@ -90,8 +92,8 @@ interface World {
 
 /** Creates a log without records. */
 export function createMemoryEventLog(options: MemoryEventLogOptions): MemoryEventLog {
-  const { clock, partitions = () => undefined } = options
-  const data = createLogData({ now: () => clock.now(), partitions })
+  const { clock, partitions = () => undefined, onWrite } = options
+  const data = createLogData({ now: () => clock.now(), partitions, onWrite })
   const world: World = { options, data, groups: new Map(), followers: new Set(), joined: 0 }
   let opened = 0
   return {

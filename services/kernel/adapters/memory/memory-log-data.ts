@@ -31,6 +31,7 @@ export function placeKey({ topic, partition }: TopicPartition): string {
 export function createLogData(options: {
   now(): number
   partitions(topic: string): number | undefined
+  onWrite?(record: LogRecord): void
 }): MemoryLogData {
   const topics = new Map<string, MemoryPartition[]>()
   const create = (name: string, count: number) => {
@@ -53,7 +54,12 @@ export function createLogData(options: {
       const places = records.map(record => partitionFor(topic(record.topic), record))
       return () => {
         const timestamp = options.now()
-        const positions = records.map((record, i) => write(places[i]!, record, timestamp))
+        const positions = records.map((record, i) => {
+          const written = write(places[i]!, record, timestamp)
+          options.onWrite?.(written)
+          const { topic, partition, offset } = written
+          return { topic, partition, offset }
+        })
         for (const place of new Set(places)) for (const reader of place.readers) reader.wake()
         return positions
       }
@@ -75,10 +81,10 @@ function partitionFor(
 
 const encoder = new TextEncoder()
 
-function write(place: MemoryPartition, record: OutgoingRecord, timestamp: number): Position {
+function write(place: MemoryPartition, record: OutgoingRecord, timestamp: number): LogRecord {
   const { topic, partition, end: offset } = place
   const headers = Object.entries(record.headers ?? {}).filter(([, value]) => value !== undefined)
-  place.records.push({
+  const written: LogRecord = {
     topic,
     partition,
     offset,
@@ -86,9 +92,10 @@ function write(place: MemoryPartition, record: OutgoingRecord, timestamp: number
     key: encoder.encode(record.key),
     value: record.value && Uint8Array.from(record.value),
     headers: Object.fromEntries(headers.map(([name, value]) => [name, encoder.encode(value)])),
-  })
+  }
+  place.records.push(written)
   place.end += 1
-  return { topic, partition, offset }
+  return written
 }
 
 /** Up to `max` records from an offset on. */

@@ -1,6 +1,7 @@
 /**
  * A consumer group: members, committed offsets, and who owns which partition. Every grant has a
  * generation of its own; what was granted before it is stale and may commit nothing (L4).
+ * Partitions of one number move together, whatever their topic (L6).
  */
 import type { Position, TopicPartition } from '../../ports/event-log.ts'
 import { assignPartitions } from './assign-partitions.ts'
@@ -24,7 +25,7 @@ export interface MemoryGroup {
   leave(member: GroupMember): void
   /** Assigns again: members came, went, or topics were created. */
   rebalance(): void
-  /** Takes a partition from its owner; the next member gets it, else the same one anew. */
+  /** Takes partitions of one number from their owner; the next member gets them, else the same. */
   seize(place: TopicPartition): void
   isCurrent(grant: Grant): boolean
   committed(place: TopicPartition): number | undefined
@@ -46,19 +47,20 @@ export function createMemoryGroup(): MemoryGroup {
     const wanted = members.map(member => ({ id: member.id, places: member.wants() }))
     const before = owners
     owners = assignPartitions(
-      wanted.map(({ id, places }) => ({ id, wants: places.map(placeKey) })),
+      wanted.map(({ id, places }) => ({ id, wants: [...new Set(places.map(unitOf))] })),
       before,
     )
     generation += 1
-    for (const key of grants.keys()) if (!owners.has(key)) grants.delete(key)
-    for (const place of wanted.flatMap(({ places }) => places)) {
-      const key = placeKey(place)
+    const places = new Map(wanted.flatMap(each => each.places).map(p => [placeKey(p), p]))
+    for (const key of grants.keys()) if (!places.has(key)) grants.delete(key)
+    for (const [key, place] of places) {
       const { topic, partition } = place
-      const stays = grants.has(key) && before.get(key) === owners.get(key)
+      const unit = unitOf(place)
+      const stays = grants.has(key) && before.get(unit) === owners.get(unit)
       if (!stays) grants.set(key, { topic, partition, generation })
     }
     for (const member of [...members]) {
-      const own = member.wants().filter(place => owners.get(placeKey(place)) === member.id)
+      const own = member.wants().filter(place => owners.get(unitOf(place)) === member.id)
       member.onGrants(own.map(place => grants.get(placeKey(place))!))
     }
   }
@@ -77,11 +79,11 @@ export function createMemoryGroup(): MemoryGroup {
     },
     rebalance,
     seize(place) {
-      const key = placeKey(place)
-      const at = members.findIndex(({ id }) => id === owners.get(key))
+      const unit = unitOf(place)
+      const at = members.findIndex(({ id }) => id === owners.get(unit))
       if (at < 0) return
-      grants.delete(key)
-      owners = new Map(owners).set(key, members[(at + 1) % members.length]!.id)
+      for (const [key, grant] of grants) if (unitOf(grant) === unit) grants.delete(key)
+      owners = new Map(owners).set(unit, members[(at + 1) % members.length]!.id)
       rebalance()
     },
     isCurrent: grant => grants.get(placeKey(grant)) === grant,
@@ -92,6 +94,12 @@ export function createMemoryGroup(): MemoryGroup {
       grants.clear()
       rebalance()
     },
-    owners: () => new Map(owners),
+    owners: () =>
+      new Map([...grants].map(([key, grant]) => [key, owners.get(unitOf(grant)) ?? ''])),
   }
+}
+
+/** What moves as a whole: all partitions of one number. */
+function unitOf({ partition }: TopicPartition): string {
+  return String(partition)
 }

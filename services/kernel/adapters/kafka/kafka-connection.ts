@@ -37,7 +37,7 @@ export interface KafkaSettings {
 /** Makes clients and knows topic names on both sides of the port. */
 export interface KafkaConnection {
   logger: KafkaLogger
-  /** The name of a topic on the broker. */
+  /** The name of a topic, or of a consumer group, on the broker. */
   outer(topic: string): string
   /** The name behind the port, or undefined for a topic that is not under the prefix. */
   inner(topic: string): string | undefined

@@ -46,6 +46,8 @@ export function createKafkaEventLog(settings: KafkaEventLogSettings): EventLog {
   const parts = { connection, session, directory }
   const lane = createAppendLane(connection, directory)
   const read = createPositionReader(session)
+  // Else two installations on one cluster are one group, and get each other's topics.
+  const outerGroup = (group: string) => connection.outer(group)
   const running = new Set<Consumption | Following>()
   const keep = <T extends Consumption | Following>(started: T): T => {
     const tracked = {
@@ -60,7 +62,8 @@ export function createKafkaEventLog(settings: KafkaEventLogSettings): EventLog {
   }
   return {
     append: records => lane.append(records),
-    consume: async options => keep(await consumeKafka(connection, options, times)),
+    consume: async options =>
+      keep(await consumeKafka(connection, { ...options, group: outerGroup(options.group) }, times)),
     follow: async options => keep(await followKafka(connection, options)),
     endOffsets: topics => endOffsets(parts, topics),
     async readAt(positions) {
@@ -69,7 +72,7 @@ export function createKafkaEventLog(settings: KafkaEventLogSettings): EventLog {
       const records = await read(outer)
       return records.map((record, at) => record && { ...record, topic: positions[at]?.topic ?? '' })
     },
-    lag: (group, topics) => lag(parts, group, topics),
+    lag: (group, topics) => lag(parts, outerGroup(group), topics),
     async stop() {
       await Promise.all([...running].map(each => each.stop()))
       await lane.stop()

@@ -44,7 +44,6 @@ export function anEvent(id: string, more: Partial<CloudEvent> = {}): CloudEvent 
     source: SOURCE,
     id,
     type: 'com.shop.order.created',
-    tenant: TENANT,
     data: { total: 12 },
     ...more,
   }

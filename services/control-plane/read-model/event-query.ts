@@ -4,6 +4,7 @@ import type { ReadView } from './read-model.ts'
 
 /** Where and when an event was accepted. */
 export interface EventRow {
+  tenant: string
   source: string
   id: string
   type: string
@@ -28,8 +29,8 @@ export function findEvent(
 
 /** The whole event from the log; its identity alone where the body is gone or cannot be read. */
 export async function eventBody(view: ReadView, row: EventRow): Promise<CloudEvent> {
-  const { topic, partition, offset, source, id, type, time } = row
+  const { tenant, topic, partition, offset, source, id, type, time } = row
   const bare: CloudEvent = { specversion: '1.0', source, id, type, ...(time ? { time } : {}) }
-  const whole = await view.bodies.event({ topic, partition, offset }).catch(() => undefined)
+  const whole = await view.bodies.event(tenant, { topic, partition, offset }).catch(() => undefined)
   return whole ?? bare
 }

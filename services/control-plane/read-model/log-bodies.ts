@@ -6,11 +6,10 @@ import type { EventLog, Position } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { DeadLetter, EventRecord, Message } from '#schemas/generated/records.ts'
 import type { Erasures } from './erasures.ts'
-import { readEvent } from './read-record.ts'
 
 export interface LogBodies {
   /** The event as people see it, without data where it was erased; undefined when it is gone. */
-  event(position: Position): Promise<CloudEvent | undefined>
+  event(tenant: string, position: Position): Promise<CloudEvent | undefined>
   /** Messages in the order asked; large bodies put back, erased ones left out. */
   messages(places: { partition: number; offset: number }[]): Promise<(Message | undefined)[]>
   deadLetter(place: { partition: number; offset: number }): Promise<DeadLetter | undefined>
@@ -38,10 +37,10 @@ export function createLogBodies(world: LogBodiesWorld): LogBodies {
 
   return {
     messages,
-    async event(position) {
+    async event(tenant, position) {
       const [record] = await log.readAt([position])
-      const event = record && (await readEvent(record, world.events))
-      return event && toCloudEvent(visible(world, event))
+      const event = record && (await world.events.read(record))
+      return event && toCloudEvent(visible(world, tenant, event))
     },
     async deadLetter(place) {
       const [record] = await log.readAt([{ topic: 'deadletter', ...place }])
@@ -58,25 +57,24 @@ async function fillReferences(world: LogBodiesWorld, messages: (Message | undefi
   const records = await world.log.readAt(referring.flatMap(({ ref }) => ref ?? []))
   for (const [at, event] of referring.entries()) {
     const record = records[at]
-    const body = record && (await readEvent(record, world.events))
+    const body = record && (await world.events.read(record))
     event.json = body?.json ?? null
     event.bytes = body?.bytes ?? null
   }
 }
 
 function withoutErased(world: LogBodiesWorld, message: Message): Message {
-  const erased = message.events.filter(event => isErased(world, event))
-  if (erased.length === 0) return message
-  const events = message.events.map(event => visible(world, event))
+  const { tenant } = message
+  if (!message.events.some(event => isErased(world, tenant, event))) return message
+  const events = message.events.map(event => visible(world, tenant, event))
   // Evidence names its source only; with one event erased none of it may be shown.
   return { ...message, events, evidence: [] }
 }
 
-function visible(world: LogBodiesWorld, event: EventRecord): EventRecord {
-  return isErased(world, event) ? { ...event, json: null, bytes: null } : event
+function visible(world: LogBodiesWorld, tenant: string, event: EventRecord): EventRecord {
+  return isErased(world, tenant, event) ? { ...event, json: null, bytes: null } : event
 }
 
-function isErased({ erasures }: LogBodiesWorld, { attributes }: EventRecord): boolean {
-  const { tenant, source, id } = attributes
-  return erasures.has(String(tenant), String(source), String(id))
+function isErased({ erasures }: LogBodiesWorld, tenant: string, { attributes }: EventRecord) {
+  return erasures.has(tenant, String(attributes.source), String(attributes.id))
 }

@@ -7,7 +7,7 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 const TABLES = [
   `create table positions (

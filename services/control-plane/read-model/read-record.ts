@@ -54,20 +54,13 @@ export function readRecord(
     // The codec's answer belongs to the name that it was asked for.
     return { name, record, value: codec.decode(name, value) } as ReadRecord
   }
-  const event = readEvent(record, events)
+  const event = events.read(record)
   const wrap = (read: EventRecord): ReadRecord => ({ name: 'event', record, value: read })
   return event instanceof Promise ? event.then(wrap) : wrap(event)
 }
 
-/** An event of any ingress topic, with its tenant: a producer's topic's, else the record's. */
-export function readEvent(
-  record: LogRecord,
-  events: EventReader,
-): EventRecord | Promise<EventRecord> {
-  const header = record.headers.ce_tenant
-  const tenant = extTenant(record.topic) ?? (header && Buffer.from(header).toString())
-  const event = events.read(record)
-  if (tenant === undefined) return event
-  const owned = (read: EventRecord) => ({ ...read, attributes: { ...read.attributes, tenant } })
-  return event instanceof Promise ? event.then(owned) : owned(event)
+/** Whose event it is: the topic's in a producer's topic, else what our own service signed for. */
+export function tenantOfEvent({ topic, headers }: LogRecord): string | undefined {
+  const signed = headers.ce_tenant
+  return extTenant(topic) ?? (signed && Buffer.from(signed).toString())
 }

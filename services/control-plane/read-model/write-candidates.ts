@@ -4,6 +4,7 @@ import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { Candidate, Decision, EventRecord, Verdict } from '#schemas/generated/records.ts'
 import { eventHash } from './event-hash.ts'
 import type { LiveChange } from './live-change.ts'
+import { tenantOfEvent } from './read-record.ts'
 
 const INSERT_EVENT = `
 insert into events (hash, tenant, source, id, type, time, accepted_at, topic, partition, offset)
@@ -22,7 +23,8 @@ export function writeEvent(
   record: LogRecord,
   { attributes }: EventRecord,
 ): void {
-  const tenant = String(attributes.tenant ?? '')
+  const tenant = tenantOfEvent(record)
+  if (tenant === undefined) throw new Error('the event names no tenant')
   const source = String(attributes.source)
   const id = String(attributes.id)
   const time = attributes.time === undefined ? null : String(attributes.time)

@@ -57,7 +57,7 @@ export function joinGroup(
     recordedAt: candidate.recordedAt,
     evidence: evidenceOf(candidate.verdict, candidate.event),
   }
-  unit.put(memberKey(subscription, group), member)
+  unit.put(memberKey(subscription, group), member, { isNew: true })
   const { state } = facts
   return {
     state: { ...state, opening: Math.max(state.opening, opening.id) },

@@ -49,6 +49,12 @@ export class NotLoaded extends Error {
   }
 }
 
+export interface PutOptions {
+  ttlMs?: number
+  version?: number
+  isNew?: boolean
+}
+
 export interface UnitOfWork {
   readonly tenant: string
   /** The store's time, ms since the epoch; the only clock of decisions. */
@@ -56,8 +62,11 @@ export interface UnitOfWork {
   get<T>(key: string): T | undefined
   /** Version that the store holds or this unit will write; 0 when absent. */
   version(key: string): number
-  /** Writes with the next version, or the given one. */
-  put(key: string, value: unknown, options?: { ttlMs?: number; version?: number }): void
+  /**
+   * Writes with the next version, or the given one. `isNew` says that nobody wrote the document
+   * before, so it need not be loaded: for keys that contain `now`, which is another at every try.
+   */
+  put(key: string, value: unknown, options?: PutOptions): void
   remove(key: string): void
   /** Sum over all writers, this unit's additions included. */
   counter(name: string): number
@@ -100,7 +109,8 @@ export function createUnitOfWork(
     if (!found) throw new NotLoaded([key], [])
     return found
   }
-  const write = (key: string, value: unknown, options: { ttlMs?: number; version?: number }) => {
+  const write = (key: string, value: unknown, options: PutOptions) => {
+    if (options.isNew && !entries.has(key)) entries.set(key, entryOf(undefined))
     const at = entry(key)
     at.value = value
     at.version = options.version ?? at.version + 1

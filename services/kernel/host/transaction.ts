@@ -60,6 +60,7 @@ export async function runTransaction<T>(
     if (result.kind === 'ok') return { kind: 'ok', value, changes, now: result.now }
     if (result.kind === 'lost') return { kind: 'lost', found: result.found }
     if (result.kind === 'limit') counters.add(result.counter)
+    if (result.kind === 'conflict') documents.add(result.key)
   }
   throw new AmbitError('store-unavailable', 'The decision met too many concurrent writers; retry.')
 }

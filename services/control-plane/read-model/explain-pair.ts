@@ -59,6 +59,8 @@ const GUARD_STAGES = [
   'storm',
 ]
 
+const PACING_STAGES = ['rate', 'cooldown', 'group', 'delivery']
+
 export function explainPair(facts: PairFacts): Explanation {
   const { subscription, candidate } = facts
   const decision = candidate && hasFate(candidate) ? decisionItem(candidate) : undefined
@@ -102,7 +104,7 @@ function lifecycleStep({ subscription: { state }, event, candidate }: PairFacts)
     outcome: isOpen ? 'passed' : 'failed',
     expected: { operation: 'active', approval: ['not-required', 'approved'] },
     actual: { operation, approval, by, at, ...(until ? { until } : {}) },
-    ...(reason ? { reason } : {}),
+    ...(isOpen && !isLive(state) ? { reason: 'changed after the event' } : { reason }),
   }
 }
 
@@ -120,27 +122,12 @@ function startStep({ subscription, event, candidate }: PairFacts): ExplainStep {
   }
 }
 
-/** The pair matched under a version that may be gone, so what it asked for is not asked again. */
-function matchedSteps(facts: PairFacts, candidate: DecisionRow): ExplainStep[] {
-  const { subscription } = facts
-  const matched = {
-    matchedVersion: candidate.matched_version,
-    currentVersion: subscription.version,
-  }
-  const passed = (step: string, expected: unknown): ExplainStep => ({
-    step,
-    outcome: 'passed',
-    expected,
-    actual: matched,
+/** The pair has matched, whatever a later edit of the subscription would say. */
+function matchedSteps(facts: PairFacts, { matched_version: version }: DecisionRow): ExplainStep[] {
+  return unmatchedSteps(facts).map(step => {
+    if (step.outcome === 'passed' || step.step === 'startsAt') return step
+    return { ...step, outcome: 'passed', reason: `matched under version ${version}` }
   })
-  return [
-    eventStep(facts),
-    lifecycleStep(facts),
-    startStep(facts),
-    passed('on.types', subscription.on.types ?? ['*']),
-    passed('on.sources', subscription.on.sources ?? ['*']),
-    ...subscription.filters.map((filter, at) => passed(`filters/${at}`, filter)),
-  ]
 }
 
 /** Every part of the declarative condition has a step of its own, also behind a failed one. */
@@ -213,9 +200,12 @@ function guardSteps(decision: DecisionItem | undefined): ExplainStep[] {
   const { fate, stage, reason, details } = decision
   const isDelivered = fate === 'delivered'
   const last = isDelivered ? GUARD_STAGES.length - 1 : GUARD_STAGES.indexOf(stage)
-  const passed = GUARD_STAGES.slice(0, Math.max(last, 0)).filter(each => each !== 'verdict')
-  const steps = passed.map((step): ExplainStep => {
-    return { step, outcome: 'passed', expected: 'no objection', actual: null }
+  const before = GUARD_STAGES.slice(0, Math.max(last, 0)).filter(each => each !== 'verdict')
+  const steps = before.map((step): ExplainStep => {
+    // A storm ends the way whatever these said.
+    const isUnknown = stage === 'storm' && PACING_STAGES.includes(step)
+    const outcome = isUnknown ? 'skipped' : 'passed'
+    return { step, outcome, expected: 'no objection', actual: null }
   })
   const end = { expected: 'no objection', actual: { fate, ...objectOf(details) }, reason }
   if (isDelivered) return [...steps, { step: 'storm', outcome: 'passed', ...end }]

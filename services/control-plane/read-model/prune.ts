@@ -24,7 +24,7 @@ const AGED = [
   { table: 'usage_seen', at: 'at', cutoff: 'longMs' },
 ] as const
 
-/** Records written between two bites; half a bite, so that old rows go faster than new ones come. */
+/** Records between two bites: half a bite, so that old rows go faster than new ones come. */
 const EVERY_RECORDS = 250
 
 /** Call it with every batch written, and its size; most calls do nothing. */

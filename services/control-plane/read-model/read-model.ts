@@ -31,6 +31,9 @@ const LONG_WINDOW_MS = 31 * DAY_MS
 /** How long a question waits for the newest records before it is answered from what is there. */
 const FRESH_WITHIN_MS = 2000
 
+/** People wait for a list longer than this anyway; fewer requests leave more for the events. */
+const PACE_MS = 40
+
 export interface ReadModelOptions {
   log: EventLog
   codec: RecordCodec
@@ -104,6 +107,7 @@ export async function openReadModel(options: ReadModelOptions): Promise<ReadMode
   const reader = { codec, events }
   const writer = createModelWriter({ database, reader, erasures, clock, logger, cutoffs, publish })
   const following = await log.follow({
+    paceMs: PACE_MS,
     topics: FOLLOWED_TOPICS,
     withExtIngress: true,
     from: { offsets },

@@ -56,8 +56,8 @@ on conflict (message_id, version) do update set
 where excluded.token > token`
 
 const MESSAGE_STATE = `
-insert into messages (id, tenant, agent, subscription, session, state, version, token, attempts, run,
-  changed_at)
+insert into messages (id, tenant, agent, subscription, session, state, version, token, attempts,
+  run, changed_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (id) do update set
   state = excluded.state, version = excluded.version, token = excluded.token,
@@ -87,8 +87,8 @@ export function writeTransition(
 }
 
 const ASKED = `
-insert into approvals (id, tenant, agent, message_id, subscription, owner, question, options, effect,
-  asked_at)
+insert into approvals (id, tenant, agent, message_id, subscription, owner, question, options,
+  effect, asked_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (id) do update set
   agent = excluded.agent, message_id = excluded.message_id, subscription = excluded.subscription,

@@ -19,6 +19,9 @@ import { createPersonOperations, type PersonOperations } from './person-operatio
 /** How much of `mailbox.state` a new process reads to know what the store must hold, ms. */
 const TAIL_MS = 3_600_000
 
+/** Least ms between two reads of what other processes did; a claim may wait 250 ms to wake. */
+const PACE_MS = 10
+
 export interface Mailbox extends LeaseOperations, PersonOperations {
   /**
    * Leases up to `max` messages, oldest first; waits up to `waitMs` for a first one. Every answered
@@ -30,6 +33,8 @@ export interface Mailbox extends LeaseOperations, PersonOperations {
     request: ClaimRequest,
     signal?: AbortSignal,
   ): Promise<ClaimedItem[]>
+  /** Tells of outputs that were committed here, so that waiting claims need not hear the log. */
+  note(outputs: readonly Output[]): void
   stop(): Promise<void>
 }
 
@@ -44,6 +49,7 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
   }
   const following = await log.follow({
     topics: ['mailbox.state'],
+    paceMs: PACE_MS,
     from: { sinceMs: clock.now() - TAIL_MS },
     onRecords: records => {
       for (const record of records) hear(record)
@@ -75,6 +81,9 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
       claimMessages(parts, { tenant, agent }, request, signal),
     ...createLeaseOperations(world, { performer, runner }),
     ...createPersonOperations(parts),
+    note: outputs => {
+      for (const { tenant, agent } of transitionsOf(outputs)) bell.ring(tenantKey(tenant, agent))
+    },
     async stop() {
       await following.stop()
       await runner.stop()
@@ -82,7 +91,7 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
   }
 }
 
-function transitionsOf(outputs: Output[]): MailboxTransition[] {
+function transitionsOf(outputs: readonly Output[]): MailboxTransition[] {
   const own = outputs.filter(({ topic, value }) => topic === 'mailbox.state' && value !== null)
   return own.map(({ value }) => value as MailboxTransition)
 }

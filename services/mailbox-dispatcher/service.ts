@@ -15,7 +15,6 @@ export async function startMailboxDispatcher(
   stepWorld: StepWorld,
 ): Promise<Running[]> {
   const { codec, directory, tables, configuration, authenticate } = platform
-  const step = await runStep(createMailboxStep({ codec, directory }), stepWorld)
   const mailbox = await createMailbox({
     ...platform,
     writer: stepWorld.writer,
@@ -24,6 +23,8 @@ export async function startMailboxDispatcher(
     heartbeatAgeMs: () => tables.heartbeatAgeMs(),
     continuityMs: configuration.AMBIT_CONTINUITY_MS,
   })
+  const intake = createMailboxStep({ codec, directory })
+  const step = await runStep({ ...intake, committed: mailbox.note }, stepWorld)
   mailboxRoutes(app, { mailbox, authenticate })
   return [step, mailbox]
 }

@@ -106,9 +106,35 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
         }
       }
     },
-    barrier: () => following.barrier(),
+    barrier: shareBarrier(() => following.barrier()),
     heartbeatAgeMs: () => clock.now() - heartbeat,
     stop: () => following.stop(),
+  }
+}
+
+/**
+ * Callers that come while a barrier is under way share the next one: a barrier must begin after
+ * its call, so the one under way is too old for them.
+ */
+function shareBarrier(barrier: () => Promise<void>): () => Promise<void> {
+  let current: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const start = (): Promise<void> => {
+    const started = barrier().finally(() => {
+      if (current === started) current = undefined
+    })
+    current = started
+    return started
+  }
+  return () => {
+    if (!current) return start()
+    next ??= current
+      .catch(() => {})
+      .then(() => {
+        next = undefined
+        return start()
+      })
+    return next
   }
 }
 

@@ -7,6 +7,7 @@ import { isAmbitError } from '#kernel/errors.ts'
 import type { ConsumeOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import { extTenant } from '#topologies/topics.ts'
 import { deadLetterOutput } from './dead-letter.ts'
+import { createOffsetKeeper } from './offset-keeper.ts'
 import type { RunningStep, StepWorld } from './step-runner.ts'
 
 export interface StatelessStep {
@@ -22,17 +23,24 @@ export async function runStatelessStep(
   step: StatelessStep,
   world: Pick<StepWorld, 'log' | 'clock' | 'writer' | 'gate' | 'batchMax' | 'logger'>,
 ): Promise<RunningStep> {
+  const offsets = createOffsetKeeper(world)
   const handle: ConsumeOptions['handle'] = async batch => {
     await world.gate()
     const outputs: Output[] = []
     for (const record of batch.records) outputs.push(...(await mapOrBury(step, record, world)))
     if (!batch.isOwned()) return
     if (outputs.length > 0) await world.log.append(outputs.map(o => world.writer.encode(o)))
-    if (batch.isOwned()) await batch.commit((batch.records.at(-1)?.offset ?? -1) + 1)
+    await offsets.finished(batch, (batch.records.at(-1)?.offset ?? -1) + 1)
   }
   const { name, topics, withExtIngress } = step
   const { log, batchMax } = world
-  return log.consume({ group: name, topics, withExtIngress, batchMax, handle })
+  const consumption = await log.consume({ group: name, topics, withExtIngress, batchMax, handle })
+  return {
+    async stop() {
+      await offsets.stop()
+      await consumption.stop()
+    },
+  }
 }
 
 async function mapOrBury(

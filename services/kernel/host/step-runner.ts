@@ -10,6 +10,7 @@ import type { Ids } from '#kernel/ports/ids.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
 import { deadLetterOutput } from './dead-letter.ts'
 import type { Logger } from './logger.ts'
+import { createOffsetKeeper, type OffsetKeeper } from './offset-keeper.ts'
 import { createPartitionOwner, NotOwner, type PartitionOwner } from './partition-owner.ts'
 import { readJournalTail, rebuildTenant } from './rebuild.ts'
 import type { RecordWriter } from './record-writer.ts'
@@ -38,16 +39,26 @@ const DUE_EVERY_MS = 50
 /** Ms between two comparisons of fences with the store. */
 const CHECK_EVERY_MS = 1000
 
+/** Late records of a former owner are rare, and repaired within this. */
+const WATCH_PACE_MS = 250
+
 interface Self<T> {
   step: Step<T>
   world: StepWorld
   owners: Map<number, PartitionOwner>
+  offsets: OffsetKeeper
   isStopped: boolean
 }
 
 /** Starts consuming; resolves once subscribed. */
 export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<RunningStep> {
-  const self: Self<T> = { step, world, owners: new Map(), isStopped: false }
+  const self: Self<T> = {
+    step,
+    world,
+    owners: new Map(),
+    offsets: createOffsetKeeper(world),
+    isStopped: false,
+  }
   const consumption = await world.log.consume({
     group: step.name,
     topics: step.topics,
@@ -60,6 +71,7 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
   return {
     async stop() {
       self.isStopped = true
+      await self.offsets.stop()
       await consumption.stop()
       await watching?.stop()
       await ticking
@@ -112,7 +124,9 @@ async function handle<T>(self: Self<T>, batch: RecordBatch): Promise<void> {
       await world.log.append(poison.map(p => world.writer.encode(deadLetterOutput(p, world.clock))))
     }
     await step.prepare?.(items)
-    for (const [tenant, group] of groupByTenant(items)) {
+    const groups = [...groupByTenant(items)]
+    for (const [at, [tenant, group]] of groups.entries()) {
+      const isLast = at === groups.length - 1
       await ownerOf(self, batch.partition).run({
         tenant,
         hints: mergeHints(step, group, world.clock.now()),
@@ -120,10 +134,12 @@ async function handle<T>(self: Self<T>, batch: RecordBatch): Promise<void> {
           for (const item of group) step.decide(unit, item)
         },
         isOwned: () => batch.isOwned() && !self.isStopped,
+        offset: isLast ? offsetOf(step, batch, next) : undefined,
       })
       await batch.heartbeat()
     }
-    if (batch.isOwned()) await batch.commit(next)
+    if (groups.length > 0 && world.store.atomicWithLog) return
+    await self.offsets.finished(batch, next)
   } catch (error) {
     if (!(error instanceof NotOwner)) throw error
     self.owners.delete(batch.partition)
@@ -153,6 +169,10 @@ function readAll<T>(step: Step<T>, records: LogRecord[]) {
     }
   }
   return { items, poison }
+}
+
+function offsetOf<T>(step: Step<T>, { topic, partition }: RecordBatch, offset: number) {
+  return { group: step.name, topic, partition, offset }
 }
 
 function groupByTenant<T>(items: StepItem<T>[]): Map<string, StepItem<T>[]> {
@@ -201,6 +221,7 @@ async function watchJournal<T>(self: Self<T>) {
   return world.log.follow({
     topics: [journal],
     from: 'end',
+    paceMs: WATCH_PACE_MS,
     onRecords: async records => {
       for (const record of records) await reassertIfLate(self, record)
     },

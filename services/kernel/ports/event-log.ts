@@ -85,6 +85,11 @@ export interface FollowOptions {
   partitions?: number[]
   /** `end`: only what comes; `sinceMs`: records appended at or after that instant. */
   from: 'beginning' | 'end' | { sinceMs: number } | { offsets: Position[] }
+  /**
+   * Least ms between two reads, for followers that need few requests more than fresh records.
+   * Default 0. Adapters without a network ignore it.
+   */
+  paceMs?: number
   /** Called in order per partition; a rejection is retried with the same records. */
   onRecords(records: LogRecord[]): void | Promise<void>
 }

@@ -63,6 +63,7 @@ export async function followKafka(
     // One queue for all partitions: a receiver is never called twice at the same time.
     onChunk: chunk => pump.push(inner(connection, chunk)),
     isFull: () => pump.isFull(),
+    paceMs: options.paceMs,
   })
   const self = { connection, options, session, fetcher, delivered, progress, stopped }
   try {

@@ -23,6 +23,8 @@ export interface FetcherOptions {
   onChunk(chunk: Chunk): void
   /** True while a partition has enough waiting; it is not asked for meanwhile. */
   isFull(place: TopicPartition): boolean
+  /** Least ms from one answer to the next question. Default 0. */
+  paceMs?: number
 }
 
 /** A running reader of partitions. */
@@ -110,6 +112,7 @@ async function readNode(fetcher: Fetcher, nodeId: number): Promise<void> {
       if (nodeId < 0) throw new Error('a partition has no leader at present')
       await poll(fetcher, nodeId, mine())
       backoff.reset()
+      if (fetcher.paceMs) await pause(fetcher.paceMs, stopped.signal)
     } catch (error) {
       if (stopped.signal.aborted) return
       const wait = backoff.next()

@@ -1,4 +1,5 @@
 /** Hands records over one batch at a time, in order, again and again until they are taken. */
+import { isAmbitError } from '../../errors.ts'
 import type { LogRecord } from '../../ports/event-log.ts'
 import { type KafkaLogger, kafkaErrorType } from './kafka-connection.ts'
 import type { Chunk } from './log-record.ts'
@@ -109,15 +110,16 @@ async function deliver(pump: Pump, records: LogRecord[]): Promise<boolean> {
     } catch (error) {
       const { topic, partition, offset } = records[0] ?? {}
       const place = { topic, partition, offset, records: records.length }
-      logger.warn({ ...place, reason: reasonOf(error) }, 'a batch was refused and comes again')
+      logger.warn({ ...place, ...reasonOf(error) }, 'a batch was refused and comes again')
       await pause(backoff.next(), stopped.signal)
     }
   }
   return false
 }
 
-/** A name, never a message: messages of other layers may quote a record. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error) return String(error.code)
-  return kafkaErrorType(error)
+/** Only our own errors are quoted: messages of other layers may hold a record. */
+function reasonOf(error: unknown): { reason: string; detail?: string } {
+  if (isAmbitError(error)) return { reason: error.code, detail: error.message }
+  if (error instanceof Error && 'code' in error) return { reason: String(error.code) }
+  return { reason: kafkaErrorType(error) }
 }

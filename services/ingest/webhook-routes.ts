@@ -1,7 +1,9 @@
 /** `POST /v1/webhooks/{name}`: verified over the wire bytes, then read, mapped and accepted. */
 import { createHash } from 'node:crypto'
 import { compileCel } from '#kernel/domain/cel.ts'
-import { payloadOf } from '#kernel/domain/event-payload.ts'
+import { type EventPayload, payloadOf } from '#kernel/domain/event-payload.ts'
+import { parseStrictJson } from '#kernel/domain/lossless-json.ts'
+import { isJsonType, parseMediaType } from '#kernel/domain/media-type.ts'
 import type { Source } from '#kernel/domain/source.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { Directory } from '#kernel/host/directory.ts'
@@ -64,7 +66,7 @@ export function webhookRoutes(app: RawApp, world: WebhookRoutesWorld): void {
     const { deliveryId } = await verified(world, source, { headers, body: request.body })
     const rawBody = await decodeBody(request.body, request.headers['content-encoding'])
     const contentType = headerOf(headers, 'content-type')
-    const payload = payloadOf(rawBody, contentType)
+    const payload = deliveredPayload(rawBody, contentType)
     const body = 'data' in payload ? payload.data : undefined
     const challenge = answerSlackChallenge(body)
     if (challenge && source.verification.scheme === 'slack') return reply.send(challenge.body)
@@ -82,6 +84,13 @@ export function webhookRoutes(app: RawApp, world: WebhookRoutesWorld): void {
     await acceptEvents(world, [event], { tenant, topic: 'ingress.webhook' })
     return reply.code(202).send({ id: event.id })
   })
+}
+
+/** An event may have no data; a delivery that says it is JSON must hold some. */
+function deliveredPayload(body: Buffer, contentType: string | undefined): EventPayload {
+  const type = contentType === undefined ? undefined : parseMediaType(contentType)
+  if (body.length === 0 && type && isJsonType(type.essence)) parseStrictJson('')
+  return payloadOf(body, contentType)
 }
 
 function takeToken(

@@ -36,7 +36,8 @@ export async function* streamEvents(
         if ('retryMs' in field) retryMs = field.retryMs
         else {
           lastEventId = field.id ?? lastEventId
-          yield field
+          // The server's word is taken for the form of the data, as with every answer.
+          yield { type: field.type, data: field.data } as StreamEvent
         }
       }
       onReconnect?.(undefined)
@@ -58,7 +59,7 @@ function lastEventIdHeader(id: string | undefined): Record<string, string> {
 /** Splits a body into events and `retry` fields; an unfinished last event is dropped. */
 export async function* readEventStream(
   body: ReadableStream<Uint8Array> | null,
-): AsyncGenerator<StreamEvent | { retryMs: number }, void, undefined> {
+): AsyncGenerator<SentEvent | { retryMs: number }, void, undefined> {
   if (!body) return
   let pending: PendingEvent = { data: [] }
   for await (const line of linesOf(body)) {
@@ -70,6 +71,12 @@ export async function* readEventStream(
     const retryMs = takeField(pending, line)
     if (retryMs !== undefined) yield { retryMs }
   }
+}
+
+interface SentEvent {
+  type: string
+  id?: string
+  data: unknown
 }
 
 interface PendingEvent {
@@ -90,7 +97,7 @@ function takeField(pending: PendingEvent, line: string): number | undefined {
   return name === 'retry' && /^\d+$/.test(value) ? Number(value) : undefined
 }
 
-function finished({ type, id, data }: PendingEvent): StreamEvent {
+function finished({ type, id, data }: PendingEvent): SentEvent {
   const text = data.join('\n')
   return { type: type || 'message', ...(id ? { id } : {}), data: jsonOrText(text) }
 }

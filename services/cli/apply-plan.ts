@@ -1,0 +1,72 @@
+/** What applying a file does to policy, agents and sources; subscriptions are planned by the API. */
+import { isDeepStrictEqual } from 'node:util'
+import { isClientError } from '#services/client/client-error.ts'
+import type { Client } from '#services/client/create-client.ts'
+import { HIDDEN_SECRET, type Manifest } from './manifest.ts'
+
+export interface PlannedChange {
+  action: 'create' | 'update' | 'unchanged'
+  kind: 'policy' | 'agent' | 'source'
+  name: string
+  /** Sends the change. */
+  apply(): Promise<unknown>
+}
+
+/** Reads what is there and compares; changes nothing. */
+export async function planObjects(client: Client, manifest: Manifest): Promise<PlannedChange[]> {
+  const { policy, agents, sources } = manifest
+  const plans: Omit<PlannedChange, 'action'>[] = []
+  const reads: (() => Promise<object>)[] = []
+  const wants: object[] = []
+  const add = (plan: Omit<PlannedChange, 'action'>, read: () => Promise<object>, want: object) => {
+    plans.push(plan)
+    reads.push(read)
+    wants.push(want)
+  }
+  if (policy) {
+    const apply = () => client.policy.put(policy)
+    add({ kind: 'policy', name: 'policy', apply }, () => client.policy.get(), policy)
+  }
+  for (const { name, spec } of agents) {
+    const apply = () => client.agents.put(name, spec)
+    add({ kind: 'agent', name, apply }, () => client.agents.get(name), spec)
+  }
+  for (const { name, spec } of sources) {
+    const apply = () => client.sources.put(name, spec)
+    add({ kind: 'source', name, apply }, () => client.sources.get(name), spec)
+  }
+  const planned: PlannedChange[] = []
+  for (const [at, plan] of plans.entries()) {
+    const current = await existing(reads[at]!)
+    planned.push({ ...plan, action: actionOf(current, wants[at]!) })
+  }
+  return planned
+}
+
+async function existing(read: () => Promise<object>): Promise<object | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isClientError(error) && error.status === 404) return undefined
+    throw error
+  }
+}
+
+function actionOf(current: object | undefined, want: object): PlannedChange['action'] {
+  if (!current) return 'create'
+  return holds(current, want) ? 'unchanged' : 'update'
+}
+
+/**
+ * Does the object have every member that the file names? What the file leaves out has a default
+ * that only the API knows. A hidden secret may differ, so it always counts as a change.
+ */
+function holds(current: unknown, want: unknown): boolean {
+  if (current === HIDDEN_SECRET) return false
+  if (typeof want !== 'object' || want === null || Array.isArray(want)) {
+    return isDeepStrictEqual(current, want)
+  }
+  if (typeof current !== 'object' || current === null) return false
+  const members = new Map<string, unknown>(Object.entries(current))
+  return Object.entries(want).every(([name, value]) => holds(members.get(name), value))
+}

@@ -1,0 +1,263 @@
+/** The kinds that `get` and `describe` know: where they are read and which columns they show. */
+import type { Page } from '#services/client/api.ts'
+import type { Client } from '#services/client/create-client.ts'
+import type { Column } from './format-table.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface Query {
+  limit?: number
+  cursor?: string
+  [filter: string]: string | number | undefined
+}
+
+export interface Kind {
+  /** The first is the kind's name; the others are accepted too. */
+  names: readonly [string, ...string[]]
+  columns: readonly Column[]
+  /** Filters of the list, as options of `get`. */
+  filters?: readonly string[]
+  /** One page of the list. `parent` is the positional argument where the kind needs one. */
+  page?(client: Client, query: Query, parent: string): Promise<Page<object>>
+  /** What the positional argument names where it is not the object's own id. */
+  parent?: string
+  /** One object. */
+  get?(client: Client, id: string): Promise<object>
+}
+
+/** Options of `get` that some kinds take as filters. */
+export const FILTERS = [
+  'agent',
+  'state',
+  'managedBy',
+  'subscription',
+  'event',
+  'source',
+  'fate',
+  'since',
+  'until',
+  'by',
+  'from',
+  'to',
+] as const
+
+const KINDS: readonly Kind[] = [
+  {
+    names: ['subscriptions', 'subscription', 'sub'],
+    columns: [
+      ['ID', 'id'],
+      ['NAME', 'name'],
+      ['AGENT', 'agent'],
+      ['STATE', 'state.operation'],
+      ['APPROVAL', 'state.approval'],
+      ['VERSION', 'version'],
+      ['LAST', 'last.fate'],
+    ],
+    filters: ['agent', 'state', 'managedBy'],
+    page: (client, query) => client.subscriptions.list.page(query),
+    get: (client, id) => client.subscriptions.get(id),
+  },
+  {
+    names: ['history'],
+    columns: [
+      ['AT', 'at'],
+      ['VERSION', 'version'],
+      ['ACTION', 'action'],
+      ['BY', 'by.id'],
+      ['REASON', 'reason'],
+      ['CHANGES', 'changes'],
+    ],
+    parent: 'ID of a subscription',
+    page: (client, query, id) => client.subscriptions.history(id).page(query),
+  },
+  {
+    names: ['agents', 'agent'],
+    columns: [
+      ['ID', 'id'],
+      ['NAME', 'name'],
+      ['LEASES', 'maxConcurrentLeases'],
+      ['ATTEMPTS', 'maxAttempts'],
+      ['STOPPED', 'stopped.reason'],
+    ],
+    page: (client, query) => client.agents.list.page(query),
+    get: (client, id) => client.agents.get(id),
+  },
+  {
+    names: ['sources', 'source'],
+    columns: [
+      ['NAME', 'id'],
+      ['KIND', 'kind'],
+      ['SCHEME', 'verification.scheme'],
+    ],
+    page: (client, query) => client.sources.list.page(query),
+    get: (client, name) => client.sources.get(name),
+  },
+  {
+    names: ['connectors', 'connector'],
+    columns: [
+      ['NAME', 'id'],
+      ['TRANSPORT', 'transport'],
+    ],
+    page: (client, query) => client.connectors.list.page(query),
+    get: (client, name) => client.connectors.get(name),
+  },
+  {
+    names: ['policy'],
+    columns: [
+      ['VERSION', 'version'],
+      ['ZONE', 'zone'],
+      ['CURRENCY', 'currency'],
+      ['GRANTS', 'grants'],
+    ],
+    get: client => client.policy.get(),
+    page: async client => ({ items: [await client.policy.get()] }),
+  },
+  {
+    names: ['keys', 'key'],
+    columns: [
+      ['ID', 'id'],
+      ['KIND', 'principal.kind'],
+      ['PRINCIPAL', 'principal.id'],
+      ['ROLES', 'roles'],
+      ['CREATED', 'createdAt'],
+    ],
+    page: (client, query) => client.keys.list.page(query),
+  },
+  {
+    names: ['decisions', 'decision'],
+    columns: [
+      ['AT', 'at'],
+      ['FATE', 'fate'],
+      ['STAGE', 'stage'],
+      ['SUBSCRIPTION', 'subscription'],
+      ['SOURCE', 'event.source'],
+      ['EVENT', 'event.id'],
+      ['REASON', 'reason'],
+    ],
+    filters: ['subscription', 'event', 'source', 'fate', 'since', 'until'],
+    page: (client, query) => client.decisions.page(query),
+  },
+  {
+    names: ['mailboxes', 'mailbox'],
+    columns: [
+      ['AGENT', 'agent'],
+      ['QUEUED', 'messages.queued'],
+      ['LEASED', 'messages.leased'],
+      ['FAILED', 'messages.failed'],
+      ['DONE', 'messages.done'],
+      ['DEAD', 'messages.dead'],
+    ],
+    page: (client, query) => client.mailboxes.list.page(query),
+  },
+  {
+    names: ['messages'],
+    columns: [
+      ['ID', 'id'],
+      ['KIND', 'kind'],
+      ['STATE', 'state'],
+      ['ATTEMPTS', 'attempts'],
+      ['SUBSCRIPTION', 'subscription.name'],
+      ['CREATED', 'createdAt'],
+    ],
+    filters: ['state'],
+    parent: 'AGENT',
+    page: (client, query, agent) => client.mailboxes.messages(agent).page(query),
+  },
+  {
+    names: ['message'],
+    columns: [
+      ['ID', 'id'],
+      ['AGENT', 'agent'],
+      ['STATE', 'state'],
+      ['ATTEMPTS', 'attempts'],
+      ['SUBSCRIPTION', 'subscription.name'],
+    ],
+    get: (client, id) => client.mailboxes.message(id),
+  },
+  {
+    names: ['approvals', 'approval'],
+    columns: [
+      ['ID', 'id'],
+      ['KIND', 'kind'],
+      ['AGENT', 'agent'],
+      ['OWNER', 'owner'],
+      ['ASKED', 'askedAt'],
+      ['QUESTION', 'question'],
+    ],
+    page: (client, query) => client.mailboxes.approvals.page(query),
+  },
+  {
+    names: ['notices', 'notice'],
+    columns: [
+      ['ID', 'id'],
+      ['AT', 'at'],
+      ['SEVERITY', 'severity'],
+      ['KIND', 'kind'],
+      ['TEXT', 'text'],
+      ['ACK', 'ackAt'],
+    ],
+    page: (client, query) => client.notices.page(query),
+  },
+  {
+    names: ['deadletters', 'deadletter'],
+    columns: [
+      ['ID', 'id'],
+      ['AT', 'at'],
+      ['TOPIC', 'topic'],
+      ['CODE', 'code'],
+      ['REASON', 'reason'],
+      ['REDRIVEN', 'redrivenAt'],
+    ],
+    page: (client, query) => client.deadletter.page(query),
+  },
+  {
+    names: ['audit'],
+    columns: [
+      ['AT', 'at'],
+      ['KIND', 'kind'],
+      ['ID', 'id'],
+      ['ACTION', 'action'],
+      ['OUTCOME', 'outcome'],
+      ['BY', 'by.id'],
+      ['REASON', 'reason'],
+    ],
+    page: (client, query) => client.audit.page(query),
+  },
+  {
+    names: ['usage'],
+    columns: [
+      ['SUBSCRIPTION', 'subscription'],
+      ['OWNER', 'owner'],
+      ['DAY', 'day'],
+      ['ACTIVATIONS', 'activations'],
+      ['CALLS', 'calls'],
+      ['TOKENS', 'totalTokens'],
+      ['COST', 'cost'],
+    ],
+    filters: ['by', 'since', 'until'],
+    page: (client, query) => client.usage.page(query as object),
+  },
+  {
+    names: ['schedule'],
+    columns: [
+      ['AT', 'at'],
+      ['SUBSCRIPTION', 'subscription'],
+      ['STATE', 'state'],
+      ['REASON', 'reason'],
+    ],
+    filters: ['from', 'to'],
+    page: (client, query) => client.schedule.page(query),
+  },
+]
+
+/** Every kind's name, in the order of the table. */
+export const KIND_NAMES = KINDS.map(({ names }) => names[0])
+
+/** Throws `UsageError` for a kind that is none. */
+export function kindOf(name: string): Kind {
+  const kind = KINDS.find(({ names }) => names.includes(name.toLowerCase()))
+  if (kind) return kind
+  throw new UsageError(`There is no kind ${name}.`, {
+    expected: KIND_NAMES.join(', '),
+    came: name,
+  })
+}

@@ -1,0 +1,134 @@
+/** One seed from its first moment to its verdict. */
+import type { Bug } from './bugs/bug.ts'
+import { checkAll, type Violation } from './checks.ts'
+import { type Coverage, coverageOf } from './coverage.ts'
+import { editOnce, setUp } from './editors.ts'
+import { runExecutor, type Workplace } from './executors.ts'
+import { createFacts } from './facts.ts'
+import { startFaultDriver } from './fault-driver.ts'
+import { createProducer } from './producers.ts'
+import { isQuiet } from './quiet.ts'
+import { AGENTS } from './subscription-plan.ts'
+import { createWorld, TENANTS, type World } from './world.ts'
+
+export interface SeedOptions {
+  seed: number
+  /** Events that producers send. */
+  events: number
+  isFaultless?: boolean
+  bug?: Bug
+}
+
+export interface SeedResult {
+  seed: number
+  /** Hash of everything that happened (I20). */
+  hash: string
+  violations: Violation[]
+  /** Lines of the trace about the first violation. */
+  trace: string[]
+  coverage: Coverage
+  stats: { steps: number; records: number; simulatedMs: number }
+}
+
+/** How long after the last fault everything must be finished, simulated ms. */
+const QUIET_MS = 60_000
+const TRACE_LINES = 60
+
+/** Runs a seed; the same seed gives the same result. */
+export async function runSeed(options: SeedOptions): Promise<SeedResult> {
+  const { seed, events, isFaultless, bug } = options
+  const world = createWorld({ seed, isFaultless, bug })
+  const { clock, history } = world
+  const startedAt = clock.now()
+  const facts = createFacts()
+  let isOver = false
+  const producer = createProducer(world, facts, world.random.fork('producer'))
+  const place: Workplace = { world, facts, producer, isOver: () => isOver }
+  const work = playWork(world, place, events)
+  await clock.run(startedAt + 30 * 60_000, () => work.isDone())
+  world.calm()
+  history.incident('quiet')
+  const quietAt = clock.now()
+  const isFinished = await untilQuiet(world, quietAt + QUIET_MS)
+  isOver = true
+  await bug?.unplant?.()
+  const violations = await checkAll(world, facts, { isFinished })
+  const ids = violations[0]?.ids ?? []
+  return {
+    seed,
+    hash: history.hash(),
+    violations,
+    trace: violations.length > 0 ? history.lines(ids, TRACE_LINES) : [],
+    coverage: coverageOf(world),
+    stats: {
+      steps: clock.steps,
+      records: history.order(),
+      simulatedMs: clock.now() - startedAt,
+    },
+  }
+}
+
+/** At least some seconds, so that what would come late has come; at most the bar. */
+async function untilQuiet(world: World, untilMs: number): Promise<boolean> {
+  const { clock } = world
+  await clock.run(clock.now() + 8000, () => false)
+  while (clock.now() < untilMs) {
+    if (isQuiet(world)) return true
+    await clock.run(clock.now() + 1000, () => false)
+  }
+  return isQuiet(world)
+}
+
+/** Starts everybody; done when all events are sent and all edits are made. */
+function playWork(world: World, place: Workplace, events: number): { isDone(): boolean } {
+  const random = world.random.fork('work')
+  const state = { isDone: false }
+  const play = async () => {
+    const known = await setUp(place, random.fork('set-up'))
+    for (const tenant of TENANTS) {
+      for (const agent of AGENTS) {
+        const count = random.between(1, 2)
+        for (let n = 1; n <= count; n++) {
+          const executor = `${agent}-${n}`
+          const own = random.fork(`${tenant}/${executor}`)
+          void runExecutor(place, { tenant, agent, executor }, own)
+        }
+      }
+    }
+    startFaultDriver(world, random.fork('faults'), events * 110)
+    await Promise.all([produce(place, random.fork('events'), events), edit(place, known, random)])
+    state.isDone = true
+  }
+  play().catch(error => {
+    place.facts.surprises.push(`workload: ${String(error)}`)
+    state.isDone = true
+  })
+  return { isDone: () => state.isDone }
+}
+
+async function produce(place: Workplace, random: Workplace['world']['random'], events: number) {
+  const { clock } = place.world
+  const sending: Promise<void>[] = []
+  for (let n = 0; n < events; ) {
+    const burst = random.chance(0.15) ? random.between(3, 15) : 1
+    for (let each = 0; each < burst && n < events; each++, n++) {
+      if (burst > 1) place.world.faults.note('F27')
+      sending.push(place.producer.send())
+    }
+    await clock.sleep(random.between(0, burst * 200))
+  }
+  await Promise.all(sending)
+}
+
+async function edit(
+  place: Workplace,
+  known: Map<string, string[]>,
+  random: Workplace['world']['random'],
+): Promise<void> {
+  const own = random.fork('edits')
+  const count = own.between(8, 24)
+  for (let n = 0; n < count; n++) {
+    await place.world.clock.sleep(own.between(100, 3000))
+    await editOnce(place, known, own.fork(String(n)))
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * The simulated world of one seed: one log, one store, and processes that run the real services
+ * and can die, freeze and come back with nothing but what was durable.
+ */
+import { createMemoryEventLog } from '#kernel/adapters/memory/memory-event-log.ts'
+import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
+import { AmbitError } from '#kernel/errors.ts'
+import { createRecordCodec, type RecordCodec } from '#schemas/codec.ts'
+import { extTenant, topicRow } from '#topologies/topics.ts'
+import type { Bug } from './bugs/bug.ts'
+import type { FaultWorld } from './fault-world.ts'
+import { chooseFaults } from './faults.ts'
+import { faultyLog, logHooks } from './faulty-log.ts'
+import { storeHooks } from './faulty-store.ts'
+import { createHistory } from './history.ts'
+import { createRandom } from './random.ts'
+import { type Doors, type Role, startServices } from './services.ts'
+import { createLiveness, type SimProcess } from './sim-process.ts'
+import { createNodeClock, createWorldClock, type WorldClock } from './virtual-clock.ts'
+
+export const TENANTS = ['acme', 'bravo'] as const
+
+const PARTITIONS = 3
+/** A Saturday before the clocks of Europe change, an hour before midnight UTC. */
+const START_MS = Date.UTC(2026, 2, 28, 22, 58)
+
+/** A place where processes run, one after the other. */
+export interface Node {
+  name: string
+  roles: readonly Role[]
+  lives: number
+  process: SimProcess | undefined
+  /** Set while the process answers. */
+  doors: Doors | undefined
+  skewMs: number
+  /** Kept down until something starts it (F30). */
+  isHeldDown: boolean
+}
+
+export interface World extends FaultWorld {
+  seed: number
+  clock: WorldClock
+  codec: RecordCodec
+  log: ReturnType<typeof createMemoryEventLog>
+  store: ReturnType<typeof createMemoryStateStore>
+  isJoined: boolean
+  nodes: Node[]
+  bug: Bug | undefined
+  storeNow(): number
+  setReadOnly(isReadOnly: boolean): void
+  setDiskFull(isFull: boolean): void
+  start(node: Node): void
+  /** A door of a live replica; rejects when none answers within ten seconds. */
+  call<T>(role: Role, use: (doors: Doors) => Promise<T>): Promise<T>
+  /** Everything is awake, up and on time from here on. */
+  calm(): void
+}
+
+export interface WorldOptions {
+  seed: number
+  /** No faults at all. */
+  isFaultless?: boolean
+  bug?: Bug
+}
+
+/** Builds the world and starts its processes. */
+export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): World {
+  const random = createRandom(seed)
+  const isJoined = random.chance(0.25)
+  const clock = createWorldClock(START_MS)
+  const codec = createRecordCodec()
+  const faults = chooseFaults(random.fork('faults'), { isJoined, isNone: isFaultless })
+  const network = random.fork('network')
+  const store = { skewMs: 0, now: START_MS }
+  let isReadOnly = false
+  let isDiskFull = false
+  const storeNow = () => {
+    store.now = Math.max(store.now, clock.now() + store.skewMs)
+    return store.now
+  }
+  const history = createHistory({ codec, now: () => clock.now(), storeNow })
+  const shared = {
+    ...{ seed, random, faults, history, clock, codec, isJoined, storeNow, bug },
+    intensity: random.pick([0.3, 1, 1, 3]),
+    isReadOnly: () => isReadOnly,
+    isDiskFull: () => isDiskFull,
+    setReadOnly: (value: boolean) => {
+      isReadOnly = value
+    },
+    setDiskFull: (value: boolean) => {
+      isDiskFull = value
+    },
+    latency: () => clock.sleep(network.chance(0.02) ? network.below(80) : network.next() * 3),
+    patience: () => clock.sleep(network.between(20, 400)),
+  }
+  const nodes = nodesOf(isJoined, faults.on.has('F15') ? random.fork('skew') : undefined)
+  const processes = new Map<string, SimProcess>()
+  const crash = (name: string, why: string) => {
+    const node = nodes.find(each => each.name === name)
+    if (node) crashNode(world, node, why)
+  }
+  const faultWorld = { ...shared, crash, processOf: (name: string) => processes.get(name) }
+  const log = createMemoryEventLog({
+    clock: { now: () => clock.now(), sleep: createNodeClock(quietTime(clock)).sleep },
+    partitions: topic => (topicRow(topic) ? PARTITIONS : undefined),
+    hooks: logHooks(faultWorld),
+    onWrite: record => history.wrote(record),
+  })
+  for (const tenant of TENANTS) log.createTopic(`ingress.ext.${tenant}`, PARTITIONS)
+  const lifetimes = random.fork('lifetimes')
+  const memoryStore = createMemoryStateStore({
+    now: storeNow,
+    log: isJoined ? watched(log, history) : undefined,
+    hooks: storeHooks(faultWorld),
+    lifetime: ttlMs => {
+      if (!faults.strikes('F13', 0.2)) return ttlMs
+      return Math.round(ttlMs * (0.8 + lifetimes.next() * 0.4))
+    },
+  })
+  const world: World = {
+    ...faultWorld,
+    ...{ log, store: memoryStore, nodes },
+    start: node => startNode(world, node, processes),
+    call: (role, use) => callDoor(world, role, use),
+    calm() {
+      faults.end()
+      isReadOnly = false
+      isDiskFull = false
+      for (const node of nodes) {
+        node.isHeldDown = false
+        node.skewMs = Math.sign(node.skewMs) * Math.min(Math.abs(node.skewMs), 5000)
+        node.process?.thaw()
+        if (!node.process) world.start(node)
+      }
+    },
+  }
+  bug?.plant?.(world)
+  for (const node of nodes) world.start(node)
+  return world
+}
+
+function nodesOf(isJoined: boolean, skew: ReturnType<typeof createRandom> | undefined): Node[] {
+  const roles: Role[] = ['control', 'ingest', 'dispatcher', 'guard', 'evaluator']
+  const blank = { lives: 0, process: undefined, doors: undefined, isHeldDown: false }
+  const skewMs = () => skew?.between(-2500, 2500) ?? 0
+  if (isJoined) return [{ ...blank, name: 'embedded', roles, skewMs: skewMs() }]
+  return roles.flatMap(role =>
+    [1, 2].map(n => ({ ...blank, name: `${role}-${n}`, roles: [role], skewMs: skewMs() })),
+  )
+}
+
+/** Offsets that a commit of the store brings along are commits too. */
+function watched(log: World['log'], history: World['history']): World['log'] {
+  return {
+    ...log,
+    commitNow({ group, ...position }) {
+      log.commitNow({ group, ...position })
+      history.committed(group, position)
+    },
+  }
+}
+
+/** Time without skew, lateness or death: the log's own. */
+const quietTime = (world: WorldClock) => ({
+  world,
+  skewMs: () => 0,
+  latenessMs: () => 0,
+  whenAwake: (act: () => void) => act(),
+})
+
+function startNode(world: World, node: Node, processes: Map<string, SimProcess>): void {
+  if (node.process || node.isHeldDown) return
+  node.lives += 1
+  const name = `${node.name}.${node.lives}`
+  const random = world.random.fork(name)
+  const logInstance = world.log.open(name)
+  const storeInstance = world.store.open(name)
+  const life = createLiveness(() => {
+    logInstance.crash()
+    storeInstance.crash()
+  })
+  const { faults, clock } = world
+  const plain: SimProcess = {
+    ...life,
+    ...{ name, node: node.name, store: storeInstance },
+    log: faultyLog(logInstance, world, life),
+    ids: { random: () => random.hex() },
+    clock: createNodeClock({
+      world: clock,
+      skewMs: () => node.skewMs,
+      latenessMs: () =>
+        faults.strikes('F25', 0.002) ? random.pick([50, 2000, 10_000, 60_000]) : 0,
+      whenAwake: life.whenAwake,
+    }),
+  }
+  const process = world.bug?.wrap?.(plain, world) ?? plain
+  processes.set(name, process)
+  node.process = process
+  world.history.incident(`${name} starts`)
+  const { codec, history } = world
+  const note = (text: string) => history.incident(text)
+  startServices(process, { codec, roles: node.roles, note }).then(
+    doors => {
+      if (node.process === process) node.doors = doors
+    },
+    error => {
+      world.history.incident(`${name} could not start: ${String(error)}`)
+      if (node.process === process) crashNode(world, node, 'start')
+    },
+  )
+}
+
+function crashNode(world: World, node: Node, why: string): void {
+  const { process } = node
+  if (!process) return
+  world.history.incident(`${process.name} dies: ${why}`)
+  node.process = undefined
+  node.doors = undefined
+  process.die()
+  const downMs = world.faults.isActive() ? world.random.between(20, 4000) : 20
+  world.clock.after(downMs, () => world.start(node))
+}
+
+/** How long a client waits for an answer before it turns to another replica, ms. */
+const CLIENT_PATIENCE_MS = 10_000
+
+async function callDoor<T>(
+  world: World,
+  role: Role,
+  use: (doors: Doors) => Promise<T>,
+): Promise<T> {
+  const open = world.nodes.filter(({ roles, doors }) => roles.includes(role) && doors)
+  const unavailable = (why: string) => new AmbitError('not-ready', `${role} ${why}`)
+  if (open.length === 0) throw unavailable('has no process that answers')
+  const { doors } = world.random.pick(open)
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = world.clock.after(CLIENT_PATIENCE_MS, () => reject(unavailable('did not answer')))
+  try {
+    return await Promise.race([use(doors as Doors), promise])
+  } finally {
+    timer.cancel()
+  }
+}
+
+/** The tenant that a topic of outside producers belongs to. */
+export const tenantOfTopic = extTenant

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseLossless } from '#kernel/domain/lossless-json.ts'
-import { isAmbitError } from '#kernel/errors.ts'
+import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import { createRecordCodec, type SchemaRegistry } from './codec.ts'
 import type { TableDocument } from './generated/records.ts'
 import type { SchemaJson } from './record-conversion.ts'
@@ -143,5 +143,34 @@ describe('record codec with a registry', () => {
     )
     await new Promise(resolve => setImmediate(resolve))
     assert.equal(codec.decode('table-document', bytes).doc, 'kept')
+  })
+
+  test('an id that the registry does not know is refused, not waited for', async () => {
+    const gone = new AmbitError('not-found', 'no such id')
+    const codec = createRecordCodec({
+      registry: { ...registry, schemaOf: () => Promise.reject(gone) },
+    })
+    await codec.ready()
+    const bytes = Buffer.alloc(5)
+    const hasCode = (code: string) => (error: unknown) => isAmbitError(error) && error.code === code
+    assert.throws(() => codec.decode('usage', bytes), hasCode('not-ready'))
+    await new Promise(resolve => setImmediate(resolve))
+    assert.throws(() => codec.decode('usage', bytes), hasCode('invalid'))
+  })
+
+  test('without a registry only ids a little above ours are waited for', () => {
+    const codec = createRecordCodec()
+    const withId = (id: number) => Buffer.from([0, 0, 0, id >> 8, id & 255])
+    const ours = Buffer.from(codec.encode('table-document', document(1))).readUInt32BE(1)
+    for (const [id, code] of [
+      [0, 'invalid'],
+      [60_000, 'invalid'],
+      [ours + 50, 'not-ready'],
+    ] as const) {
+      assert.throws(
+        () => codec.decode('table-document', withId(id)),
+        error => isAmbitError(error) && error.code === code,
+      )
+    }
   })
 })

@@ -4,7 +4,7 @@
  * `schemas/ids.json`; the bytes after them are the same.
  */
 import type { Resolver, Type } from 'avsc'
-import { AmbitError } from '#kernel/errors.ts'
+import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type {
   Answer,
   AuditEntry,
@@ -54,8 +54,9 @@ export interface RecordCodec {
   /**
    * Plain objects; bytes may share memory with `bytes`.
    *
-   * @throws AmbitError `invalid` when the bytes are no such record. `not-ready` when a newer
-   * writer's schema is being fetched from the registry: read the record again later.
+   * @throws AmbitError `invalid` when the bytes are no such record, or nobody knows their schema.
+   * `not-ready` when a newer writer's schema is being fetched from the registry, or comes with an
+   * update: read the record again later.
    */
   decode<N extends keyof RecordTypes>(record: N, bytes: Uint8Array): RecordTypes[N]
   /** Resolves when records can be written: at once, or when the registry knows the schemas. */
@@ -77,6 +78,14 @@ export interface CodecOptions {
 }
 
 const HEADER_BYTES = 5
+/**
+ * Without a registry, ids this little above our newest may be those of a newer version of Ambit:
+ * its records wait for the update. Any other unknown id is no record at all.
+ */
+const NEWER_IDS = 100
+
+/** Asks for the schema of an id: it may be known later, or never. */
+type Learn = (format: Format, id: number) => 'later' | 'never'
 
 interface Format {
   record: string
@@ -96,15 +105,22 @@ export function createRecordCodec(options: CodecOptions = {}): RecordCodec {
   const formats = createFormats()
   const landed = landedSchemas()
   if (!registry) for (const each of landed) addWriter(formats, each.record, each.id, each.schema)
+  const newest = Math.max(...landed.map(({ id }) => id))
   const fetching = new Map<number, Promise<void>>()
+  const unknown = new Set<number>()
   const learn = (format: Format, id: number) => {
-    if (!registry || fetching.has(id)) return
+    if (!registry) return id > newest && id <= newest + NEWER_IDS ? 'later' : 'never'
+    if (unknown.has(id)) return 'never'
+    if (fetching.has(id)) return 'later'
     const learning = registry
       .schemaOf(id)
       .then(schema => addWriter(formats, format.record, id, schema))
-      .catch(() => undefined)
+      .catch(error => {
+        if (isAmbitError(error) && error.code === 'not-found') unknown.add(id)
+      })
       .finally(() => fetching.delete(id))
     fetching.set(id, learning)
+    return 'later'
   }
   let registered: Promise<void> | undefined
   const register = async () => {
@@ -211,11 +227,7 @@ function unfit({ type, toWire, record }: Format, value: unknown): AmbitError {
   )
 }
 
-function decode(
-  format: Format,
-  bytes: Uint8Array,
-  learn: (format: Format, id: number) => void,
-): unknown {
+function decode(format: Format, bytes: Uint8Array, learn: Learn): unknown {
   const { type, fromWire, record, writers } = format
   const buffer = Buffer.isBuffer(bytes)
     ? bytes
@@ -223,7 +235,7 @@ function decode(
   if (buffer.length < HEADER_BYTES || buffer[0] !== 0) throw unreadable(record, 'other bytes')
   const id = buffer.readUInt32BE(1)
   if (!writers.has(id)) {
-    learn(format, id)
+    if (learn(format, id) === 'never') throw unreadable(record, `the unknown schema id ${id}`)
     throw new AmbitError(
       'not-ready',
       `Expected a known schema of ${record}, got id ${id}. Update, or read again later.`,

@@ -43,9 +43,19 @@ async function tellStory(world: DemoWorld, run: string, round: number): Promise<
   await client.publish({ ...plan, id: `${run}-plan-a`, dedupkey: `${run}-same`, data: {} })
   await client.publish({ ...plan, id: `${run}-plan-b`, dedupkey: `${run}-same`, data: {} })
   await delay(500, undefined, { signal })
+  await resumeSensor(client)
   const spike = { source: '/plant/7', type: 'com.plant.sensor.spike' }
   for (let n = 1; n <= 8; n++) {
     await client.publish({ ...spike, id: `${run}-spike-${n}`, data: { celsius: 80 + n } })
+  }
+}
+
+/** The storm of the last round suspended it; a person would resume it, here the demo does. */
+async function resumeSensor(client: Client): Promise<void> {
+  for await (const { id, name, state } of client.subscriptions.list.items({ state: 'suspended' })) {
+    if (name === 'chatty-sensor' && state.operation === 'suspended') {
+      await client.subscriptions.resume(id, 'the demo goes on')
+    }
   }
 }
 

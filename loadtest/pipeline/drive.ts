@@ -1,0 +1,171 @@
+/**
+ * The open-loop driver: events in over HTTP, messages out of a mailbox, every event accounted for.
+ * Loopback only; bounded in count and time.
+ */
+
+import { Agent, request as httpRequest } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface DriveOptions {
+  /** Where events are published. */
+  url: string
+  /** Where messages are claimed. */
+  claimUrl: string
+  key: string
+  /** Whether claimed messages are completed; the bare chain has nothing to complete. */
+  isCompleting: boolean
+  agent: string
+  type: string
+  events: number
+  /** Events per second; 0 sends as fast as answers come. */
+  rate: number
+  /** Events per request when saturating. */
+  batch: number
+  senders: number
+  claimers: number
+}
+
+export interface DriveResult {
+  sent: number
+  received: number
+  doubled: number
+  lost: number
+  /** Ms from the request's start to the claim's answer. */
+  p50: number
+  p99: number
+  /** Received per second, from the first send to the last receipt. */
+  perSecond: number
+}
+
+const agentPool = new Agent({ keepAlive: true, maxSockets: 64 })
+
+/** One JSON request over a kept connection; rejects on anything but 2xx. */
+export function call(
+  url: string,
+  key: string,
+  body: unknown,
+  contentType = 'application/json',
+): Promise<unknown> {
+  const text = JSON.stringify(body)
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, {
+      method: 'POST',
+      agent: agentPool,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': contentType,
+        'content-length': Buffer.byteLength(text),
+      },
+    })
+    request.on('error', reject)
+    request.on('response', response => {
+      const chunks: Buffer[] = []
+      response.on('data', chunk => chunks.push(chunk))
+      response.on('end', () => {
+        const answer = Buffer.concat(chunks).toString()
+        const status = response.statusCode ?? 0
+        if (status >= 200 && status < 300) resolve(answer === '' ? null : JSON.parse(answer))
+        else reject(new Error(`${status} ${answer.slice(0, 300)}`))
+      })
+    })
+    request.end(text)
+  })
+}
+
+interface Claimed {
+  items: { message: { id: string; events: { id: string }[] }; lease: { handle: string } }[]
+}
+
+/** Sends and claims at once; resolves when all came out or nothing came for 20 s. */
+export async function drive(options: DriveOptions): Promise<DriveResult> {
+  const run = Date.now().toString(36)
+  const sentAt = new Map<string, number>()
+  const latencies: number[] = []
+  const seen = new Map<string, number>()
+  let lastReceipt = performance.now()
+  let isDone = false
+  const claimer = async () => {
+    while (!isDone) {
+      const body = { executor: 'load', leaseMs: 30_000, waitMs: 1000, max: 100 }
+      const url = `${options.claimUrl}/v1/mailboxes/${options.agent}/claim`
+      const { items } = (await call(url, options.key, body)) as Claimed
+      const now = performance.now()
+      for (const { message } of items) {
+        for (const { id } of message.events) {
+          const start = sentAt.get(id)
+          if (start === undefined) continue
+          seen.set(id, (seen.get(id) ?? 0) + 1)
+          latencies.push(now - start)
+          lastReceipt = now
+        }
+      }
+      if (!options.isCompleting) continue
+      await Promise.all(
+        items.map(({ message, lease }) =>
+          call(`${options.claimUrl}/v1/messages/${message.id}/complete`, options.key, {
+            handle: lease.handle,
+            result: { ok: true, stopReason: 'final-message' },
+          }),
+        ),
+      )
+    }
+  }
+  const claiming = Array.from({ length: options.claimers }, claimer)
+  const begin = performance.now()
+  await send(options, run, sentAt)
+  while (seen.size < options.events && performance.now() - lastReceipt < 20_000) await delay(20)
+  isDone = true
+  await Promise.all(claiming)
+  latencies.sort((a, b) => a - b)
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN
+  const received = seen.size
+  return {
+    sent: options.events,
+    received,
+    doubled: [...seen.values()].filter(count => count > 1).length,
+    lost: options.events - received,
+    p50: at(0.5),
+    p99: at(0.99),
+    perSecond: received / ((lastReceipt - begin) / 1000),
+  }
+}
+
+async function send(
+  options: DriveOptions,
+  run: string,
+  sentAt: Map<string, number>,
+): Promise<void> {
+  const { url, key, events, rate, batch, senders } = options
+  const begin = performance.now()
+  let next = 0
+  const sendFrom = async () => {
+    while (next < events) {
+      const first = next
+      const size = rate > 0 ? 1 : Math.min(batch, events - first)
+      next += size
+      if (rate > 0) {
+        const due = begin + (first * 1000) / rate
+        const wait = due - performance.now()
+        if (wait > 1) await delay(wait)
+      }
+      const list = Array.from({ length: size }, (_, n) => eventOf(options, `${run}-${first + n}`))
+      const now = performance.now()
+      for (const { id } of list) sentAt.set(id, now)
+      const [only] = list
+      if (size === 1) await call(`${url}/v1/events`, key, only, 'application/cloudevents+json')
+      else await call(`${url}/v1/events`, key, list, 'application/cloudevents-batch+json')
+    }
+  }
+  await Promise.all(Array.from({ length: senders }, sendFrom))
+}
+
+function eventOf({ type }: DriveOptions, id: string) {
+  const data = { order: id, total: 129.9, text: 'order was updated by a customer in the shop' }
+  return {
+    specversion: '1.0',
+    id,
+    source: `/load/${Number.parseInt(id.slice(-2), 36) % 64}`,
+    type,
+    data,
+  }
+}

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClaimedMessage, Decision, Message, Page, Subscription } from '#services/client/api.ts'
+import type { Page, Subscription } from '#services/client/api.ts'
+import type { Decision } from '#services/client/api-history.ts'
+import type { ClaimedMessage, Message } from '#services/client/api-mailbox.ts'
 
 const POLL_MS = 40
 const OUTCOME_WITHIN_MS = 30_000

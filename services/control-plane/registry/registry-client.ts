@@ -51,7 +51,8 @@ export interface RegistryClientWorld {
 export async function createRegistryClient(world: RegistryClientWorld): Promise<RegistryClient> {
   const { log, codec, writer, clock, ids } = world
   const answers = new Map<string, Answer>()
-  const waiting = new Map<string, (answer: Answer) => void>()
+  // Several callers may ask for one change at once: all of them are told.
+  const waiting = new Map<string, Set<(answer: Answer) => void>>()
   const following = await log.follow({
     topics: ['registry.answers'],
     from: { sinceMs: clock.now() - 3_600_000 },
@@ -61,7 +62,7 @@ export async function createRegistryClient(world: RegistryClientWorld): Promise<
         const answer = codec.decode('answer', record.value)
         if (answers.size >= ANSWERS_MAX) answers.delete(answers.keys().next().value ?? '')
         answers.set(answer.changeId, answer)
-        waiting.get(answer.changeId)?.(answer)
+        for (const tell of waiting.get(answer.changeId) ?? []) tell(answer)
       }
     },
   })
@@ -76,7 +77,8 @@ export async function createRegistryClient(world: RegistryClientWorld): Promise<
       const known = answers.get(changeId)
       if (known) return settle(known)
       const { promise, resolve } = Promise.withResolvers<Answer | undefined>()
-      waiting.set(changeId, resolve)
+      const callers = waiting.get(changeId) ?? new Set()
+      waiting.set(changeId, callers.add(resolve))
       const patience = new AbortController()
       try {
         await log.append([writer.encode(changeOutput(by, order, { changeId, now: clock.now() }))])
@@ -88,7 +90,8 @@ export async function createRegistryClient(world: RegistryClientWorld): Promise<
         return answer ? settle(answer) : { kind: 'pending', changeId }
       } finally {
         patience.abort()
-        waiting.delete(changeId)
+        callers.delete(resolve)
+        if (callers.size === 0) waiting.delete(changeId)
       }
     },
   }

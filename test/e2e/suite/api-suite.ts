@@ -8,6 +8,9 @@ import { type BackboneKind, startHost } from '#test/support/host-process.ts'
 import { startTokenIssuer } from '#test/support/token-issuer.ts'
 import { eventCases } from './event-cases.ts'
 import { fateCases } from './fate-cases.ts'
+import { lifecycleCases } from './lifecycle-cases.ts'
+import { mailboxCases } from './mailbox-cases.ts'
+import { personCases } from './person-cases.ts'
 import type { ApiWorld, GetWorld } from './scene.ts'
 import { webhookCases } from './webhook-cases.ts'
 
@@ -20,6 +23,9 @@ export function apiSuite(kind: BackboneKind, skip: string | false = false): void
     eventCases(world)
     webhookCases(world)
     fateCases(world)
+    mailboxCases(world)
+    personCases(world)
+    lifecycleCases(world)
   })
 }
 

@@ -1,8 +1,10 @@
 /** One case's own corner of a shared host: an agent, a source and subscriptions nobody else has. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { ClaimedMessage, Decision, Limits, Subscription } from '#services/client/api.ts'
-import { type Api, createApi, eventually } from '#test/support/api-caller.ts'
+import type { Limits, Subscription } from '#services/client/api.ts'
+import type { Decision } from '#services/client/api-history.ts'
+import type { ClaimedMessage } from '#services/client/api-mailbox.ts'
+import { type Api, eventually } from '#test/support/api-caller.ts'
 import type { BackboneKind, HostProcess } from '#test/support/host-process.ts'
 
 export interface ApiWorld {
@@ -65,11 +67,6 @@ export function createScene(api: Api, name: string): Scene {
       }),
   }
   return scene
-}
-
-/** Another credential on the same host. */
-export function withKey(api: Api, key: string): Api {
-  return createApi(api.url, key)
 }
 
 /** Asserts a problem document (RFC 9457) with our members. */

@@ -1,14 +1,15 @@
 #!/usr/bin/env node
 /** The program `ambit`: the outside world, handed to `runCli`. */
-import { spawn } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { text } from 'node:stream/consumers'
 import { catalogueTopics, probeRedis } from '#kernel/host/infra-probes.ts'
 import { createClient } from '#services/client/create-client.ts'
 import type { CliWorld } from './command.ts'
 import { COMMANDS } from './commands.ts'
+import { EXIT } from './exit-codes.ts'
 import { runCli } from './run-cli.ts'
+import { runEmbedded } from './run-embedded.ts'
 
 /** A call under way may end by itself; then the program goes, whatever hangs. */
 const GRACE_MS = 1000
@@ -18,7 +19,7 @@ const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupt.abort()
-    if (!isHosting) setTimeout(() => process.exit(), GRACE_MS).unref()
+    if (!isHosting) setTimeout(() => process.exit(EXIT.failed), GRACE_MS).unref()
   })
 }
 // A reader that closes the pipe (`ambit get … | head`) ends the program, quietly.
@@ -38,27 +39,17 @@ const world: CliWorld = {
   // A person waits for the answer: fewer attempts than a service makes.
   createClient: options => createClient({ attemptsMax: 3, ...options }),
   fetch,
-  readFile: path => readFile(path === '-' ? '/dev/stdin' : path, 'utf8'),
+  readFile: path => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),
   folderProblem: path =>
     access(path, constants.R_OK | constants.W_OK).then(
       () => undefined,
       error => String(error.code),
     ),
-  startEmbedded,
+  startEmbedded: args => {
+    isHosting = true
+    return runEmbedded(args)
+  },
   infra: { topics: catalogueTopics, redis: probeRedis },
 }
 
 process.exitCode = await runCli(process.argv.slice(2), COMMANDS, world)
-
-/** The child gets an interrupt of the terminal by itself; a termination is passed on. */
-function startEmbedded(args: readonly string[]): Promise<number> {
-  const main = fileURLToPath(new URL('../embedded/main.ts', import.meta.url))
-  const env = { NODE_ENV: 'production', ...process.env }
-  isHosting = true
-  const child = spawn(process.execPath, [main, ...args], { stdio: 'inherit', env })
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', code => resolve(code ?? 1))
-  })
-}

@@ -1,12 +1,13 @@
 /** Gives a lost store its documents back from the log (page "What may be lost"; I5). */
 
 import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
-import type { LogRecord } from '#kernel/ports/event-log.ts'
+import { isAmbitError } from '#kernel/errors.ts'
+import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
 import { decodeOutbox } from './outbox.ts'
 import { UNBUILT } from './partition-owner.ts'
-import { FENCE_HEADER, type Restored, type Step } from './step.ts'
-import type { StepWorld } from './step-runner.ts'
+import { FENCE_HEADER, type Rebuild, type Restored, type Step } from './step.ts'
+import type { StepWorld } from './step-world.ts'
 
 /** Documents written by one commit of a rebuild. */
 const CHUNK = 200
@@ -28,7 +29,7 @@ export async function readJournalTail<T>(
     string,
     { partition: number; tenant: string; signs: Map<string, number> }
   >()
-  const following = await world.log.follow({
+  await readOnce(world.log, {
     topics: [step.journal],
     partitions,
     from: { sinceMs: world.clock.now() - TAIL_MS },
@@ -36,8 +37,6 @@ export async function readJournalTail<T>(
       for (const record of records) noteSignature(newest, record)
     },
   })
-  await following.barrier()
-  await following.stop()
   for (const { partition, tenant, signs } of newest.values()) {
     const key = `fence/${step.name}/${partition}`
     const blank: Fence = { key, incarnation: UNBUILT, epoch: 0, seq: 0 }
@@ -83,24 +82,45 @@ export async function rebuildTenant<T>(
   for (const { topic, ageMs } of step.rebuild.sources) {
     if (await isEmpty(world, topic, partition)) continue
     const now = world.clock.now()
-    const following = await world.log.follow({
+    const of = (name: string) => (name === tenant ? restored : other)
+    await readOnce(world.log, {
       topics: [topic],
       partitions: [partition],
       from: ageMs === undefined ? 'beginning' : { sinceMs: now - ageMs },
       onRecords: records => {
-        for (const record of records) {
-          step.rebuild?.fold(of => (of === tenant ? restored : other), record, now)
-        }
+        for (const record of records) foldReadable(step.rebuild, of, record, now)
       },
     })
-    await following.barrier()
-    await following.stop()
   }
   world.logger.info(
     { tenant, step: step.name, partition, documents: restored.documents.size },
     'state rebuilt from the log',
   )
   await writeBack(step, world, { ...target, fence }, restored)
+}
+
+/** Reads everything that is there now. */
+async function readOnce(log: StepWorld['log'], options: FollowOptions): Promise<void> {
+  const following = await log.follow(options)
+  try {
+    await following.barrier()
+  } finally {
+    await following.stop()
+  }
+}
+
+/** One bad record does not keep the rest from being restored (I18). */
+function foldReadable(
+  rebuild: Rebuild | undefined,
+  of: (tenant: string) => Restored,
+  record: LogRecord,
+  now: number,
+): void {
+  try {
+    rebuild?.fold(of, record, now)
+  } catch (error) {
+    if (!isAmbitError(error) || error.code === 'not-ready') throw error
+  }
 }
 
 /** After this nobody else commits until the rebuild is done, and all they committed is in the log. */

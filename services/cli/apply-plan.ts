@@ -1,4 +1,4 @@
-/** What applying a file does to policy, agents and sources; subscriptions are planned by the API. */
+/** What a file changes of policy, agents and sources; the API plans the subscriptions. */
 import { isDeepStrictEqual } from 'node:util'
 import { isClientError } from '#services/client/client-error.ts'
 import type { Client } from '#services/client/create-client.ts'

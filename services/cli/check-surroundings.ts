@@ -1,4 +1,4 @@
-/** What `doctor` looks at around the API: runtime, settings, data folder, Kafka, Redis, registry. */
+/** What `doctor` looks at around the API: settings, data folder, Kafka, Redis, registry. */
 import { readConfiguration } from '#kernel/host/configuration.ts'
 import type { Check } from './check-api.ts'
 import type { CliWorld, CommandContext } from './command.ts'

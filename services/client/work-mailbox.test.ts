@@ -154,7 +154,7 @@ async function passing(clock: SteppedClock, ms: number): Promise<void> {
 }
 
 describe('an executor keeps its lease', () => {
-  it('renews at a third of the lease while the handler runs, and uses the newest handle', async () => {
+  it('renews at a third of the lease while the handler runs, with the newest handle', async () => {
     const test = await world(['m1'])
     const finish = Promise.withResolvers<undefined>()
     const working = test.work(() => finish.promise)

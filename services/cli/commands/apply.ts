@@ -25,8 +25,8 @@ export const apply: Command = {
   },
   notes: [
     'Documents: {kind: Policy, spec}, {kind: Agent|Source|Subscription, name, spec}; `spec` is',
-    'what the API takes. Subscriptions are matched by name among those with the same label, and only',
-    'those are ever pruned. `ambit export` writes such a file.',
+    'what the API takes. Subscriptions are matched by name among those with the same label, and',
+    'only those are ever pruned. `ambit export` writes such a file.',
   ],
   async run(context) {
     const manifest = await readManifest(context)

@@ -61,12 +61,12 @@ const DRIVERS = [
     module: '^node_modules/avsc/',
     home: '(services/kernel/adapters/(avro|schema-registry)|schemas)/',
   },
-  { driver: 'fastify', module: '^node_modules/fastify/', home: 'services/kernel/adapters/http/' },
-  { driver: 'pino', module: '^node_modules/pino/', home: 'services/kernel/adapters/' },
+  { driver: 'fastify', module: '^node_modules/fastify/', home: 'services/kernel/host/' },
+  { driver: 'pino', module: '^node_modules/pino/', home: 'services/kernel/host/' },
   {
     driver: 'prom-client',
     module: '^node_modules/prom-client/',
-    home: 'services/kernel/adapters/',
+    home: 'services/kernel/host/',
   },
 ]
 

@@ -3,7 +3,7 @@
  * Services are wired from their own code; a test holds both against each other, and the flow
  * diagram in docs/ is generated from here.
  */
-import type { TopicName } from './topics.ts'
+import type { TopicName } from '#kernel/domain/topic-name.ts'
 
 export interface StepRow {
   service: string

@@ -2,6 +2,7 @@
  * The single catalogue of topics. The broker set-up, the chart's topic resources, the flow
  * diagram and every service read it; nothing else names a topic's settings.
  */
+import type { TopicName } from '#kernel/domain/topic-name.ts'
 
 /** Avro record that a topic's values hold; `event` means a CloudEvent of producers. */
 export type RecordName =
@@ -136,10 +137,7 @@ export const TOPICS = {
     cleanup: 'delete',
     retentionMs: 30 * DAY,
   },
-} as const satisfies Record<string, TopicRow>
-
-/** A topic of the catalogue, without the prefix that a broker sees. */
-export type TopicName = keyof typeof TOPICS
+} as const satisfies Record<TopicName, TopicRow>
 
 /** Outside producers publish to `ingress.ext.<tenant>`, one topic per tenant. */
 export const EXT_INGRESS_PREFIX = 'ingress.ext.'

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readShape, runBareLoop } from './bare-loop.ts'
-import { type Child, startChild } from './children.ts'
+import { type Child, type Ends, startChild } from './children.ts'
 import { call, type DriveResult, drive } from './drive.ts'
 import { startBareChain, startServices } from './kafka-chains.ts'
 
@@ -24,13 +24,6 @@ const RATE = 500
 const LATENCY_EVENTS = 5000
 const WARM_UP_EVENTS = 1000
 const SATURATION = { batch: 50, senders: 8 }
-
-/** Where a pipeline is entered and left. */
-export interface Ends {
-  publish: string
-  claim: string
-  control: string
-}
 
 /** Runs the benchmark and prints one line per figure. */
 export async function benchPipeline(argv: readonly string[]): Promise<Figure[]> {

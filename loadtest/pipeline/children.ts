@@ -8,6 +8,13 @@ export interface Child {
   stop(): Promise<void>
 }
 
+/** Where a pipeline is entered and left. */
+export interface Ends {
+  publish: string
+  claim: string
+  control: string
+}
+
 const READY_WITHIN_MS = 60_000
 
 /** Starts a script and resolves when it prints a line with `ready` and its address. */

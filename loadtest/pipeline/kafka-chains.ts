@@ -2,8 +2,7 @@
 import { join } from 'node:path'
 import kafkajs from 'kafkajs'
 import { readInfraEnv } from '../../deploy/local/infra.ts'
-import type { Ends } from './bench.ts'
-import { type Child, startChild } from './children.ts'
+import { type Child, type Ends, startChild } from './children.ts'
 
 const PARTITIONS = 6
 /** Hops between the door and the mailbox: match, guard, dispatcher. */

@@ -4,9 +4,9 @@
  */
 import { partitionOf } from '#kernel/domain/ids.ts'
 import { HEARTBEAT_EVERY_MS, HEARTBEAT_KIND } from '#kernel/host/live-tables.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, OutgoingRecord } from '#kernel/ports/event-log.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
 

@@ -1,9 +1,10 @@
 /** Wiring of the control plane: registry, heartbeat, API. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { Running } from '#kernel/host/run-process.ts'
-import { runStep, type StepWorld } from '#kernel/host/step-runner.ts'
+import { runStep } from '#kernel/host/step-runner.ts'
+import type { StepWorld } from '#kernel/host/step-world.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { readIngressEnds } from './ingress-ends.ts'
 import { openReadModel } from './read-model/read-model.ts'

@@ -2,7 +2,8 @@
 import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import type { Running } from '#kernel/host/run-process.ts'
-import { runStep, type StepWorld } from '#kernel/host/step-runner.ts'
+import { runStep } from '#kernel/host/step-runner.ts'
+import type { StepWorld } from '#kernel/host/step-world.ts'
 import { createGuardStep } from './guard-step.ts'
 
 /** Starts deciding; resolves once subscribed. */

@@ -1,6 +1,6 @@
 /** A scope of the application in which every body arrives as the bytes on the wire. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 
 type RawRequest = FastifyRequest<{ Body: Buffer; Params: Record<string, string> }>
 type RawHandler = (request: RawRequest, reply: FastifyReply) => Promise<unknown>

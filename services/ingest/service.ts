@@ -1,5 +1,5 @@
 /** Wiring of the door: events and webhooks in, ingress topics out. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { type EventRoutesWorld, eventRoutes } from './event-routes.ts'
 import { withRawBodies } from './raw-bodies.ts'
 import { type WebhookRoutesWorld, webhookRoutes } from './webhook-routes.ts'

@@ -3,8 +3,8 @@
  * carry no fence, so the owner's own check cannot see them missing; versions can.
  */
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import { UNBUILT } from '#kernel/host/partition-owner.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
 import type { MailboxTransition } from '#schemas/generated/records.ts'
 import { LostState } from './lost-state.ts'

@@ -4,7 +4,7 @@ import { createMemoryEventLog } from '#kernel/adapters/memory/memory-event-log.t
 import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
-import { silentLogger } from '#kernel/host/logger.ts'
+import { silentLogger } from '#kernel/ports/logger.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
 import { OPERATIONS_OUTBOX } from './message-document.ts'
 import { createOperationRunner, type OperationRunner } from './operation-runner.ts'

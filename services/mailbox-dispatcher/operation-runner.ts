@@ -7,13 +7,13 @@
  *   process within `ORPHAN_MS` when this one is gone.
  */
 import type { Output, UnitOfWork } from '#kernel/domain/unit-of-work.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import { decodeOutbox, encodeOutbox } from '#kernel/host/outbox.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import { runTransaction } from '#kernel/host/transaction.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { Commit, StateStore } from '#kernel/ports/state-store.ts'
 import { OPERATIONS_OUTBOX } from './message-document.ts'
 

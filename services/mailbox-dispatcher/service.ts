@@ -1,9 +1,11 @@
 /** Wiring of the dispatcher: intake of messages, and the operations of executors over HTTP. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+
 import { createEventReader } from '#kernel/host/event-reader.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import type { Running } from '#kernel/host/run-process.ts'
-import { runStep, type StepWorld } from '#kernel/host/step-runner.ts'
+import { runStep } from '#kernel/host/step-runner.ts'
+import type { StepWorld } from '#kernel/host/step-world.ts'
 import { createMailbox } from './mailbox.ts'
 import { createMailboxStep } from './mailbox-step.ts'
 import { mailboxRoutes } from './routes.ts'

@@ -43,7 +43,7 @@ const ACTS: Partial<Record<Fault, Act>> = {
     world.log.compact(random.pick(compacted))
   },
   F23: (world, random) => {
-    const topic = random.pick(['candidates', 'outcomes', 'mailbox', 'registry.changes'] as const)
+    const topic = random.pick(Object.keys(TOPICS) as (keyof typeof TOPICS)[])
     const value = random.pick([Buffer.from([1, 2, 3]), Buffer.from('not avro'), Buffer.alloc(5)])
     world.log.prepareAppend([{ topic, key: `poison-${random.below(9)}`, value }])()
   },

@@ -1,8 +1,9 @@
 /** Everything that was ever written, in one order: what checks look at and what a trace shows. */
 import { createHash } from 'node:crypto'
+import type { TopicName } from '#kernel/domain/topic-name.ts'
 import type { LogRecord, Position } from '#kernel/ports/event-log.ts'
 import type { RecordCodec, RecordTypes } from '#schemas/codec.ts'
-import { type TopicName, topicRow } from '#topologies/topics.ts'
+import { topicRow } from '#topologies/topics.ts'
 
 /** One record and the moment it was written. */
 export interface Written {

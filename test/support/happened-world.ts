@@ -7,7 +7,7 @@ import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { candidateIdOf, tenantKey } from '#kernel/domain/ids.ts'
 import { DEFAULT_LIMITS } from '#kernel/domain/limits.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import { silentLogger } from '#kernel/host/logger.ts'
+import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
@@ -21,7 +21,7 @@ import type {
   Usage,
 } from '#schemas/generated/records.ts'
 import { openReadModel, type ReadModel } from '#services/control-plane/read-model/read-model.ts'
-import type { TopicName } from '#topologies/topics.ts'
+import type { TopicName } from '#kernel/domain/topic-name.ts'
 
 export const TENANT = 'local'
 export const SOURCE = '/shop/orders'

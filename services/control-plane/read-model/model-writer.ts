@@ -5,9 +5,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isAmbitError } from '#kernel/errors.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { Erasures } from './erasures.ts'
 import type { LiveChange } from './live-change.ts'

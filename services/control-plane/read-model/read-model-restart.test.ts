@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, it } from 'node:test'
 import { openProjectionDatabase } from '#kernel/adapters/sqlite/projection-database.ts'
 import { systemClock } from '#kernel/adapters/system/system-clock.ts'
-import { silentLogger } from '#kernel/host/logger.ts'
+import { silentLogger } from '#kernel/ports/logger.ts'
 import {
   anEvent,
   candidateRecord,

@@ -8,9 +8,9 @@
  * - R3 After `fresh` everything appended before the call can be read.
  */
 import { createEventReader } from '#kernel/host/event-reader.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Position } from '#kernel/ports/event-log.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import { createErasures } from './erasures.ts'

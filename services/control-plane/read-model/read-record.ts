@@ -1,9 +1,11 @@
 /** From a record of any followed topic to what the read model keeps of it. */
+
+import type { TopicName } from '#kernel/domain/topic-name.ts'
 import type { EventReader } from '#kernel/host/event-reader.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec, RecordTypes } from '#schemas/codec.ts'
 import type { EventRecord } from '#schemas/generated/records.ts'
-import { extTenant, INGRESS_TOPICS, type TopicName } from '#topologies/topics.ts'
+import { extTenant, INGRESS_TOPICS } from '#topologies/topics.ts'
 
 /** A decoded value together with its record, typed by what the topic holds. */
 export type ReadRecord = {

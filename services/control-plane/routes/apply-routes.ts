@@ -1,18 +1,15 @@
 /** `POST /v1/apply`: a declarative list of subscriptions, matched by name under one label. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { hashId } from '#kernel/domain/ids.ts'
 import { resolveLimits } from '#kernel/domain/limits.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import type { Subscription, SubscriptionInput } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { ensureAgent } from './ensure-agent.ts'
-import {
-  checkedSubscription,
-  permitted,
-  type SubscriptionRoutesWorld,
-  subscriptionsOf,
-} from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
+import { checkedSubscription, subscriptionsOf } from './subscription-routes.ts'
+import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 const flag = z.enum(['true', 'false']).default('false')
 const applyQuery = z.strictObject({

@@ -1,8 +1,9 @@
 /** `GET /v1/approvals`: what waits for a person. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { listQuestions } from '../read-model/mailbox-queries.ts'
 import { pageQuery } from './page.ts'
-import { permitted, subscriptionsOf } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
+import { subscriptionsOf } from './subscription-routes.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 /**

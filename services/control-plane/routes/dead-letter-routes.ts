@@ -1,7 +1,7 @@
 /** `GET /v1/deadletter`, `POST /v1/deadletter/{id}/redrive`. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import {
   deadLetterItem,
   findDeadLetter,
@@ -10,7 +10,7 @@ import {
   markRedriven,
 } from '../read-model/journal-queries.ts'
 import { pageQuery } from './page.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 const params = z.strictObject({ id: z.string().min(1).max(256) })

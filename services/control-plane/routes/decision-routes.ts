@@ -1,10 +1,10 @@
 /** `GET /v1/decisions`. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { FATES } from '#kernel/domain/fate.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { listDecisions } from '../read-model/decision-queries.ts'
 import { pageQuery } from './page.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 const instant = z.iso

@@ -2,7 +2,7 @@
 import { parseWith } from '#kernel/domain/parse-with.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import { nameSchema } from '#kernel/domain/subscription.ts'
-import type { SubscriptionRoutesWorld } from './subscription-routes.ts'
+import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 /** Resolves when the agent exists, or leaves it to the registry to refuse. */
 export async function ensureAgent(

@@ -1,11 +1,12 @@
 /** `DELETE /v1/events?source=&id=`. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+
 import { principalName } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { decisionsOfEvent } from '../read-model/decision-queries.ts'
 import { findEvent } from '../read-model/event-query.ts'
 import { eventNameQuery } from './event-name-query.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 /**

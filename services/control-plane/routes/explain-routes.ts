@@ -1,13 +1,13 @@
 /** `GET /v1/explain`. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { candidateIdOf } from '#kernel/domain/ids.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { findCandidate } from '../read-model/decision-queries.ts'
 import { eventBody, findEvent } from '../read-model/event-query.ts'
 import { explainPair } from '../read-model/explain-pair.ts'
 import { eventNameQuery } from './event-name-query.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 const explainQuery = eventNameQuery.extend({ subscription: z.string().min(1).max(256) })

@@ -1,11 +1,11 @@
 /** Reading mailboxes: `GET /v1/mailboxes`, `…/{agent}/messages`, `GET /v1/messages/{id}`. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { isPermitted, type Principal } from '#kernel/domain/principal.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { findMessage, listMailboxes, listMessages } from '../read-model/mailbox-queries.ts'
 import { pageQuery } from './page.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 const agentParams = z.strictObject({ agent: z.string().min(1).max(256) })

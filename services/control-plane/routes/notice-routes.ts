@@ -1,10 +1,10 @@
 /** `GET /v1/notices`, `POST /v1/notices/{id}/ack`. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { findNotice, listNotices } from '../read-model/journal-queries.ts'
 import { pageQuery } from './page.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 const params = z.strictObject({ id: z.string().min(1).max(256) })

@@ -1,7 +1,5 @@
 /** Policy, agents, keys, sources, and the switches that stop an agent or the tenant. */
 import { z } from 'zod'
-import { formatApiKey, hashSecret } from '#kernel/adapters/http/authenticate.ts'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { type Agent, agentSchema } from '#kernel/domain/agent.ts'
 import { compileCel } from '#kernel/domain/cel.ts'
 import { type ObjectKind, POLICY_ID, TABLE_OF, TENANT_ID } from '#kernel/domain/object-key.ts'
@@ -11,10 +9,13 @@ import { keySchema, type StoredKey } from '#kernel/domain/principal.ts'
 import { type Source, sourceNameSchema, sourceSchema } from '#kernel/domain/source.ts'
 import { nameSchema } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import { formatApiKey, hashSecret } from '#kernel/host/authenticate.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
 import { pageOf, pageQuery } from './page.ts'
+import { permitted } from './permitted.ts'
 import { ifMatchOf, sendChange } from './send-change.ts'
-import { permitted, type SubscriptionRoutesWorld } from './subscription-routes.ts'
+import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 export interface ObjectRoutesWorld extends SubscriptionRoutesWorld {
   secrets: SecretResolver

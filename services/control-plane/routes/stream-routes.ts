@@ -1,14 +1,14 @@
 /** `GET /v1/stream`: server-sent events of one tenant (HTML Living Standard, 9.2). */
 import { PassThrough } from 'node:stream'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { findDecision } from '../read-model/decision-queries.ts'
 import { findNotice } from '../read-model/journal-queries.ts'
 import type { LiveChange } from '../read-model/live-change.ts'
 import { findMailboxChange } from '../read-model/mailbox-queries.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 /** Proxies and browsers give a silent connection up; a comment keeps it open. */

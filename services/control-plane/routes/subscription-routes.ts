@@ -1,32 +1,18 @@
-/** `/v1/subscriptions`, `/v1/apply` and the tenant's switches: asked of the registry, read from the tables. */
+/** `/v1/subscriptions`: changes are asked of the registry, reads come from the tables. */
 import { z } from 'zod'
-import type { Authenticate } from '#kernel/adapters/http/authenticate.ts'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import { hashId } from '#kernel/domain/ids.ts'
 import { parseWith } from '#kernel/domain/parse-with.ts'
-import { isPermitted, type Permission, type Principal } from '#kernel/domain/principal.ts'
+import type { Permission, Principal } from '#kernel/domain/principal.ts'
 import { type Subscription, subscriptionSchema } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
-import type { Directory } from '#kernel/host/directory.ts'
-import type { LiveTables } from '#kernel/host/live-tables.ts'
-import type { Ids } from '#kernel/ports/ids.ts'
-import type { ChangeOrder, ChangeResult, RegistryClient } from '../registry/registry-client.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
+import type { ChangeOrder, ChangeResult } from '../registry/registry-client.ts'
 import { ensureAgent } from './ensure-agent.ts'
 import { pageOf, pageQuery } from './page.ts'
+import { permitted } from './permitted.ts'
 import { ifMatchOf, sendChange } from './send-change.ts'
-
-export interface SubscriptionRoutesWorld {
-  authenticate: Authenticate
-  registry: RegistryClient
-  directory: Directory
-  tables: LiveTables
-  ids: Ids
-  /** Tenant in which unknown agents are created with defaults; none elsewhere. */
-  autoAgentTenant?: string
-  /** The newest decision of a subscription, for `last`. */
-  lastOf(tenant: string, id: string): unknown
-}
+import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 const idParams = z.strictObject({ id: z.string().min(1).max(256) })
 const reasonBody = z.strictObject({
@@ -40,17 +26,6 @@ export function subscriptionRoutes(app: HttpApp, world: SubscriptionRoutesWorld)
   createAndList(app, world)
   readAndEdit(app, world)
   lifecycle(app, world)
-}
-
-/** The caller, refused without the permission. */
-export async function permitted(
-  world: { authenticate: Authenticate },
-  request: Parameters<Authenticate>[0],
-  permission: Permission,
-): Promise<Principal> {
-  const principal = await world.authenticate(request)
-  if (isPermitted(principal, permission)) return principal
-  throw new AmbitError('forbidden', `This key does not hold the permission ${permission}.`)
 }
 
 /** The body as a subscription whose filters compile; expressions are checked when written. */

@@ -1,6 +1,6 @@
 /** `GET /v1/system`. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
-import { permitted } from './subscription-routes.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 /** Planes and services as the host sees them, and the state of the read model. */

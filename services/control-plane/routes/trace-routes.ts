@@ -1,8 +1,8 @@
 /** `GET /v1/traces`. */
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { traceEvent } from '../read-model/trace-query.ts'
 import { eventNameQuery } from './event-name-query.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 /** The event and every hop from its acceptance to the runs it caused, in order. */

@@ -1,9 +1,9 @@
 /** `GET /v1/usage`. */
 import { z } from 'zod'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { listUsage, USAGE_KEYS } from '../read-model/journal-queries.ts'
 import { pageQuery } from './page.ts'
-import { permitted } from './subscription-routes.ts'
+import { permitted } from './permitted.ts'
 import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 const usageQuery = pageQuery.extend({

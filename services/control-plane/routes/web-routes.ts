@@ -1,6 +1,6 @@
 /** The console: three static files at `/`, which ask the API with the key of who looks. */
 import { readFileSync } from 'node:fs'
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 
 const FILES = {
   '/': { file: 'index.html', type: 'text/html; charset=utf-8' },

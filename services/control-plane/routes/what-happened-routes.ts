@@ -1,4 +1,4 @@
-import type { HttpApp } from '#kernel/adapters/http/http-app.ts'
+import type { HttpApp } from '#kernel/host/http-app.ts'
 import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { deadLetterRoutes } from './dead-letter-routes.ts'

@@ -1,10 +1,11 @@
 /** What the routes about the past need from around them. */
-import type { Authenticate } from '#kernel/adapters/http/authenticate.ts'
+
 import type { Principal } from '#kernel/domain/principal.ts'
+import type { Authenticate } from '#kernel/host/authenticate.ts'
 import type { Directory } from '#kernel/host/directory.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { DeadLetter } from '#schemas/generated/records.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 

@@ -6,8 +6,8 @@
  * - U2 Later records of a run see what earlier ones wrote.
  * - U3 Nothing leaves before the host has committed everything.
  */
-import type { TopicName } from '#topologies/topics.ts'
 import { parseLossless, stringifyLossless } from './lossless-json.ts'
+import type { TopicName } from './topic-name.ts'
 
 /** A record to emit; `id` is its CloudEvents id, deterministic where the noun's identity is. */
 export interface Output {

@@ -5,11 +5,11 @@ import { openRedisStateStore } from '#kernel/adapters/redis/redis-state-store.ts
 import { createConfluentDecoder } from '#kernel/adapters/schema-registry/confluent-data.ts'
 import { createSchemaRegistry } from '#kernel/adapters/schema-registry/schema-registry.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import { EXT_INGRESS, EXT_INGRESS_PREFIX, TOPICS } from '#topologies/topics.ts'
+import type { Backbone } from './backbone.ts'
 import type { Configuration } from './configuration.ts'
-import type { Logger } from './logger.ts'
-import type { Backbone } from './platform.ts'
 
 /** Partitions of every topic, fixed at creation. */
 export const PARTITIONS = 12

@@ -5,8 +5,8 @@ import { createSqliteStateStore } from '#kernel/adapters/sqlite/sqlite-state-sto
 import type { Clock } from '#kernel/ports/clock.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import { TOPICS, topicRow } from '#topologies/topics.ts'
+import type { Backbone } from './backbone.ts'
 import type { Configuration } from './configuration.ts'
-import type { Backbone } from './platform.ts'
 
 /** Partitions of every topic in the embedded host; one process needs few. */
 const PARTITIONS = 4

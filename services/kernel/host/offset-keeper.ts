@@ -6,7 +6,7 @@
  */
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { RecordBatch } from '#kernel/ports/event-log.ts'
-import type { Logger } from './logger.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 
 /** Longest time between the end of a batch and the request that stores its offset, ms. */
 const EVERY_MS = 200

@@ -7,36 +7,24 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createHandleSigner } from '#kernel/adapters/crypto/handle-signer.ts'
 import { createSecretResolver } from '#kernel/adapters/crypto/secret-resolver.ts'
-import { type Authenticate, createAuthenticate } from '#kernel/adapters/http/authenticate.ts'
 import { openProjectionDatabase } from '#kernel/adapters/sqlite/projection-database.ts'
 import { systemClock, systemIds } from '#kernel/adapters/system/system-clock.ts'
 import type { HandleSigner } from '#kernel/domain/lease-handle.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import { type Authenticate, createAuthenticate } from '#kernel/host/authenticate.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
-import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
-import type { StateStore } from '#kernel/ports/state-store.ts'
-import type { RecordCodec } from '#schemas/codec.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
+import type { Backbone } from './backbone.ts'
 import type { Configuration } from './configuration.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { openDistributed } from './distributed.ts'
 import { openEmbedded } from './embedded.ts'
 import { awaitPolicy, type LiveTables, openLiveTables } from './live-tables.ts'
-import type { Logger } from './logger.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
-
-/** Transport and state of one process. */
-export interface Backbone {
-  kind: 'embedded' | 'distributed'
-  log: EventLog
-  store: StateStore
-  codec: RecordCodec
-  decodeConfluent?(bytes: Uint8Array): Promise<unknown>
-  stop(): Promise<void>
-}
 
 export interface Platform extends Backbone {
   configuration: Configuration

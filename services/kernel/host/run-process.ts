@@ -3,12 +3,12 @@
  * `main.ts` names its parts; everything else is the same for all.
  */
 import type { AddressInfo } from 'node:net'
-import { createHttpApp, type HttpApp } from '#kernel/adapters/http/http-app.ts'
 import { isAmbitError } from '#kernel/errors.ts'
+import { createHttpApp, type HttpApp } from '#kernel/host/http-app.ts'
 import { type Configuration, readConfiguration } from './configuration.ts'
 import { openPlatform, type Platform } from './platform.ts'
 import { createRecordWriter } from './record-writer.ts'
-import type { StepWorld } from './step-runner.ts'
+import type { StepWorld } from './step-world.ts'
 
 /** Something started that must be stopped, newest first. */
 export interface Running {
@@ -31,6 +31,8 @@ export interface Started extends Process {
 
 /** How long an orderly end may take before the process leaves anyway. */
 const DRAIN_MS = 20_000
+/** How long requests in hand may take to end; a claim that still waits is cut off. */
+const REQUESTS_END_MS = 3000
 
 /** Starts the parts and listens; resolves when everything is subscribed and open. */
 export async function startProcess(
@@ -65,7 +67,9 @@ export async function startProcess(
   const stop = async () => {
     stopping.abort()
     clearInterval(age)
+    const cut = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_MS)
     await app.close()
+    clearTimeout(cut)
     for (const part of parts.reverse()) await part.stop()
     await platform.stop()
   }

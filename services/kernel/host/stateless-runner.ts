@@ -8,7 +8,8 @@ import type { ConsumeOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import { extTenant } from '#topologies/topics.ts'
 import { deadLetterOutput } from './dead-letter.ts'
 import { createOffsetKeeper } from './offset-keeper.ts'
-import type { RunningStep, StepWorld } from './step-runner.ts'
+import type { RunningStep } from './step-runner.ts'
+import type { StepWorld } from './step-world.ts'
 
 export interface StatelessStep {
   name: string

@@ -4,31 +4,13 @@
  * simulated world.
  */
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
-import type { Clock } from '#kernel/ports/clock.ts'
-import type { EventLog, LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
-import type { Ids } from '#kernel/ports/ids.ts'
-import type { StateStore } from '#kernel/ports/state-store.ts'
+import type { LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
 import { deadLetterOutput } from './dead-letter.ts'
-import type { Logger } from './logger.ts'
 import { createOffsetKeeper, type OffsetKeeper } from './offset-keeper.ts'
 import { createPartitionOwner, NotOwner, type PartitionOwner } from './partition-owner.ts'
 import { readJournalTail, rebuildTenant } from './rebuild.ts'
-import type { RecordWriter } from './record-writer.ts'
 import { FENCE_HEADER, type Step, type StepItem } from './step.ts'
-
-export interface StepWorld {
-  log: EventLog
-  store: StateStore
-  clock: Clock
-  ids: Ids
-  logger: Logger
-  writer: RecordWriter
-  /** Read barrier and policy freshness; awaited once per batch. */
-  gate(): Promise<void>
-  /** Tenants whose outboxes and due entries a new owner must take over at once. */
-  knownTenants(): string[]
-  batchMax?: number
-}
+import type { StepWorld } from './step-world.ts'
 
 export interface RunningStep {
   stop(): Promise<void>

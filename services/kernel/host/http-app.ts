@@ -12,8 +12,8 @@ import type { z } from 'zod'
 import { decodeUtf8, parseStrictJson, stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { parseWith } from '#kernel/domain/parse-with.ts'
 import { AmbitError, ERRORS, type ErrorCode, isAmbitError } from '#kernel/errors.ts'
-import type { Logger } from '#kernel/host/logger.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
+import type { Logger } from '#kernel/ports/logger.ts'
 
 export interface HttpAppOptions {
   logger: Logger
@@ -43,7 +43,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     connectionTimeout: 130_000,
     http: { maxHeaderSize: 32 * 1024, headersTimeout: 20_000 },
     return503OnClosing: true,
-    forceCloseConnections: true,
+    // A request in hand is answered before the end; `stop` bounds how long that may take.
+    forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
   })
   readBodiesStrictly(app)
@@ -56,7 +57,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   app.setReplySerializer(stringifyLossless)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const problem = toProblem(error)
-    if (problem.status >= 500) logger.error({ reqId: request.id, err: error }, 'request failed')
+    // 503 is said by the part that is away; once per request it would only flood an outage.
+    if (problem.status === 500) logger.error({ reqId: request.id, err: error }, 'request failed')
     return sendProblem(reply, problem, request.id)
   })
   app.setNotFoundHandler((request, reply) => {
@@ -66,7 +68,11 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     )
     return sendProblem(reply, toProblem(error), request.id)
   })
-  await app.register(underPressure, { maxEventLoopDelay: 5000, exposeStatusRoute: false })
+  await app.register(underPressure, {
+    maxEventLoopDelay: 5000,
+    exposeStatusRoute: false,
+    pressureHandler: refuseUnderPressure,
+  })
   if (options.ratePerSecond > 0) {
     await app.register(rateLimit, {
       max: options.ratePerSecond,
@@ -80,6 +86,17 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   })
   operatorRoutes(app, options)
   return routeTypes(app)
+}
+
+/** A second without any sample reads as an infinite delay; it is a busy start, not an overload. */
+async function refuseUnderPressure(
+  _request: unknown,
+  _reply: unknown,
+  _type: string,
+  value?: number | string,
+): Promise<void> {
+  if (value === Number.POSITIVE_INFINITY) return
+  throw new AmbitError('not-ready', 'The process has more work than it can do; try again soon.')
 }
 
 const pathOf = (url: string) => url.split('?', 1)[0]

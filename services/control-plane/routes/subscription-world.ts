@@ -1,0 +1,18 @@
+/** What routes that change objects need from around them. */
+import type { Authenticate } from '#kernel/host/authenticate.ts'
+import type { Directory } from '#kernel/host/directory.ts'
+import type { LiveTables } from '#kernel/host/live-tables.ts'
+import type { Ids } from '#kernel/ports/ids.ts'
+import type { RegistryClient } from '../registry/registry-client.ts'
+
+export interface SubscriptionRoutesWorld {
+  authenticate: Authenticate
+  registry: RegistryClient
+  directory: Directory
+  tables: LiveTables
+  ids: Ids
+  /** Tenant in which unknown agents are created with defaults; none elsewhere. */
+  autoAgentTenant?: string
+  /** The newest decision of a subscription, for `last`. */
+  lastOf(tenant: string, id: string): unknown
+}

@@ -1,0 +1,23 @@
+/**
+ * The topics that Ambit's own services write. Their settings are in `topologies/topics.ts`, which
+ * has a row for each of these names and for no other.
+ */
+export type TopicName =
+  | 'ingress.webhook'
+  | 'ingress.platform'
+  | 'registry.changes'
+  | 'registry.answers'
+  | 'audit'
+  | 'subscriptions'
+  | 'policies'
+  | 'sources'
+  | 'guard.state'
+  | 'evaluations'
+  | 'candidates'
+  | 'decisions'
+  | 'usage'
+  | 'outcomes'
+  | 'mailbox'
+  | 'mailbox.state'
+  | 'notices'
+  | 'deadletter'

@@ -244,3 +244,16 @@ it('hides an erased event everywhere, also from a model that is built later', as
 function verdictOf({ body: _body, ...verdict }: { body: unknown; id: string }) {
   return verdict
 }
+
+it('builds itself again from the topics and holds the same (I18)', async () => {
+  const event = anEvent('e1')
+  await world.append(eventRecord(event), candidateRecord(event, 's1'), decisionRecord(event, 's1'))
+  await world.append(messageRecord(event), noticeRecord('storm'))
+  const before = await world.model.hash()
+  const heard: unknown[] = []
+  const watching = world.model.watch(TENANT, change => heard.push(change))
+  await world.model.rebuild()
+  assert.equal(await world.model.hash(), before)
+  assert.deepEqual(heard, [], 'what is read again is no news')
+  watching()
+})

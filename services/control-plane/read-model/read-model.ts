@@ -85,6 +85,8 @@ export interface ReadModel extends ReadView {
   status(): ReadModelStatus
   /** Equal for two models of the same log and window. */
   hash(): Promise<string>
+  /** Empties the model and reads the topics again; resolves when it has caught up. */
+  rebuild(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -99,24 +101,43 @@ export async function openReadModel(options: ReadModelOptions): Promise<ReadMode
   const offsets = await startPositions(options)
   const erasures = createErasures(database)
   const feed = createLiveFeed()
+  let isRebuilding = false
   const publish = (changes: LiveChange[]) => {
+    // What is read again is no news.
+    if (isRebuilding) return
     feed.publish(changes)
     options.onEvent?.(changes)
   }
   const events = createEventReader({ codec, decodeConfluent })
   const reader = { codec, events }
-  const writer = createModelWriter({ database, reader, erasures, clock, logger, cutoffs, publish })
-  const following = await log.follow({
-    paceMs: PACE_MS,
-    topics: FOLLOWED_TOPICS,
-    withExtIngress: true,
-    from: { offsets },
-    onRecords: writer.take,
-  })
+  const begin = async (from: Position[]) => {
+    const writer = createModelWriter({
+      database,
+      reader,
+      erasures,
+      clock,
+      logger,
+      cutoffs,
+      publish,
+    })
+    const following = await log.follow({
+      paceMs: PACE_MS,
+      topics: FOLLOWED_TOPICS,
+      withExtIngress: true,
+      from: { offsets: from },
+      onRecords: writer.take,
+    })
+    return { writer, following }
+  }
+  let running = await begin(offsets)
+  const end = async () => {
+    await running.following.stop()
+    await running.writer.stop()
+  }
   const fresh = async () => {
     try {
-      await following.barrier(FRESH_WITHIN_MS)
-      await writer.drain()
+      await running.following.barrier(FRESH_WITHIN_MS)
+      await running.writer.drain()
       return true
     } catch (error) {
       logger.warn({ err: error }, 'the read model answers from what it has')
@@ -133,14 +154,25 @@ export async function openReadModel(options: ReadModelOptions): Promise<ReadMode
     erase: (tenant, event, by) => {
       database.transaction(() => erasures.add(tenant, event, { at: clock.now(), by }))
     },
-    status: writer.status,
+    status: () => running.writer.status(),
     async hash() {
-      await writer.drain()
+      await running.writer.drain()
       return hashModel(database, cutoffs())
     },
+    async rebuild() {
+      isRebuilding = true
+      try {
+        await end()
+        emptyTables(database)
+        running = await begin([])
+        await running.following.barrier()
+        await running.writer.drain()
+      } finally {
+        isRebuilding = false
+      }
+    },
     async stop() {
-      await following.stop()
-      await writer.stop()
+      await end()
       database.close()
     },
   }

@@ -10,6 +10,7 @@
  *
  * The answer is the same as `compileFilters(spec).test(event)` for every subscription.
  */
+
 import { createCelCache } from '#kernel/domain/cel-cache.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
@@ -17,7 +18,6 @@ import { compileEventCel } from '#kernel/domain/filter/evaluate-filter.ts'
 import { viewEvent } from '#kernel/domain/filter/event-view.ts'
 import {
   addToBucket,
-  type Bucket,
   type BucketTables,
   bucketOf,
   createBucket,
@@ -32,12 +32,10 @@ import {
   insertCondition,
   predicatesAt,
 } from './matching/condition-table.ts'
+import type { Bucket, Entry, PlaceEntries, Predicate } from './matching/index-shapes.ts'
 import { walkEvent } from './matching/path-table.ts'
 import {
   createPredicateTable,
-  type Entry,
-  type PlaceEntries,
-  type Predicate,
   releasePredicate,
   restartAnswers,
 } from './matching/predicate-table.ts'

@@ -7,8 +7,9 @@
  */
 import type { EventView } from '#kernel/domain/filter/event-view.ts'
 import { type ConditionTable, predicatesAt } from './condition-table.ts'
+import type { Bucket, Entry, Predicate, PredicateTable } from './index-shapes.ts'
 import { textAt } from './path-table.ts'
-import { askPredicate, type Entry, type Predicate, type PredicateTable } from './predicate-table.ts'
+import { askPredicate } from './predicate-table.ts'
 
 /** The two tables that the numbers in a bucket refer to. */
 export interface BucketTables {
@@ -24,31 +25,6 @@ export interface Placed {
   readonly predicates: readonly Predicate[]
   /** The predicate whose entries hold it; undefined: in the bucket that every event scans. */
   readonly access: Predicate | undefined
-}
-
-export interface Bucket {
-  /** Ids of the conditions; empty while divided. */
-  members: number[]
-  /**
-   * For each of them: its id, the count of predicates left to ask, and these; an `exact` one as
-   * `~id`, since its answer is known before. Undefined until an event scans the bucket.
-   */
-  codes: number[] | undefined
-  /** Conditions held, also in the parts. */
-  size: number
-  /** Scans left until it counts as worn. */
-  scansLeft: number
-  /** Tries that found no place to divide by. */
-  tries: number
-  /** The dividing place, -1 while undivided. */
-  path: number
-  children: Map<string, Bucket> | undefined
-  /** Conditions that do not look at the dividing place. */
-  rest: Bucket | undefined
-  /** The place of the text that leads here, -1 for no text or a part of one. */
-  readonly entryPath: number
-  /** Places by which the buckets above are divided. */
-  readonly used: readonly number[]
 }
 
 /** Smallest bucket worth dividing: below, asking one by one is as fast. */

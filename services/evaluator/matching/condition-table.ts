@@ -2,7 +2,7 @@
  * Every distinct condition, a list of predicates, and the subscriptions that state it. Kept as
  * rows of numbers: a hundred thousand small objects would cost more to keep than to search.
  */
-import type { Predicate, PredicateTable } from './predicate-table.ts'
+import type { Predicate, PredicateTable } from './index-shapes.ts'
 
 export interface ConditionTable {
   /** One subscription, or several once they share the condition. */

@@ -1,4 +1,5 @@
 /** A subscription's condition as predicates that must all hold. */
+
 import { lazyProgram } from '#kernel/domain/cel-cache.ts'
 import type { MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
 import {
@@ -11,15 +12,9 @@ import { matchesSources, matchesTypes, typeReach } from '#kernel/domain/filter/e
 import type { Filter } from '#kernel/domain/filter/filter-schema.ts'
 import { globPrefix, isBareGlob } from '#kernel/domain/glob.ts'
 import { celTerms } from './cel-terms.ts'
+import type { Predicate, PredicateTable } from './index-shapes.ts'
 import type { TextTerm } from './match-term.ts'
-import {
-  celPredicate,
-  oneOfPredicate,
-  type Predicate,
-  type PredicateTable,
-  termPredicate,
-  testPredicate,
-} from './predicate-table.ts'
+import { celPredicate, oneOfPredicate, termPredicate, testPredicate } from './predicate-table.ts'
 
 /** Most terms of one `any` that are worth buckets of their own. */
 const TERMS_MAX = 64

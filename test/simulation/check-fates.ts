@@ -1,7 +1,9 @@
 /** I1 no loss, I2 no duplicate, I4 offsets, I11 groups, I14 order. */
 import { type Fate, isFinal } from '#kernel/domain/fate.ts'
 import { candidateIdOf } from '#kernel/domain/ids.ts'
+import { hasStarted } from '#services/evaluator/match-step.ts'
 import type { Violation } from './checks.ts'
+import type { Facts } from './facts.ts'
 import { type IngressEvent, type Timeline, takes, versionsSeen } from './timeline.ts'
 import type { World } from './world.ts'
 
@@ -26,6 +28,13 @@ export function checkMatching(world: World, timeline: Timeline): Violation[] {
         found.push({ invariant: 'I1', text, ids: [candidateId, id, String(at.event.id)] })
       }
     }
+  }
+  for (const { value } of timeline.firstCandidate.values()) {
+    const { tenant, subscription, version, position, candidateId } = value
+    const doc = timeline.subscriptionAt(tenant, subscription, version)
+    if (!doc || !position || hasStarted(doc, position)) continue
+    const text = `${candidateId} of ${subscription} came before the subscription started`
+    found.push({ invariant: 'I1', text, ids: [candidateId, subscription] })
   }
   for (const { value } of wasReset ? [] : timeline.firstCandidate.values()) {
     if (expected.has(value.candidateId)) continue
@@ -108,6 +117,28 @@ export function checkMessages(_world: World, timeline: Timeline): Violation[] {
       found.push({ invariant: 'I2', text, ids: [last.occurrenceId, other, messageId] })
     }
     occurrences.set(last.occurrenceId, messageId)
+  }
+  return found
+}
+
+/** After a change was answered, nothing is delivered that was decided under an older version. */
+export function checkChanges({ fates }: Timeline, { changes }: Facts): Violation[] {
+  const found: Violation[] = []
+  for (const [candidateId, list] of fates) {
+    const decision = list.find(({ fate }) => fate === 'delivered')
+    if (!decision) continue
+    const { tenant, subscription, version, at } = decision
+    const change = changes.find(
+      each =>
+        each.tenant === tenant &&
+        each.id === subscription &&
+        each.version > version &&
+        each.storeAt < at,
+    )
+    if (!change) continue
+    const late = `${at - change.storeAt} ms after version ${change.version} was answered`
+    const text = `${subscription} delivered under version ${version}, ${late}`
+    found.push({ invariant: 'I13', text, ids: [candidateId, subscription] })
   }
   return found
 }

@@ -1,6 +1,7 @@
 /** All invariants over a finished seed. */
 import { checkAnswers, checkDeadLetters, checkIsolation } from './check-doors.ts'
 import {
+  checkChanges,
   checkFates,
   checkMatching,
   checkMessages,
@@ -9,6 +10,7 @@ import {
 } from './check-fates.ts'
 import { checkBudgets, checkCooldowns, checkCycles, checkStorms } from './check-limits.ts'
 import { checkEnds, checkLeases, checkSettled, checkTokens } from './check-mailbox.ts'
+import { checkRebuild } from './check-rebuild.ts'
 import type { Facts } from './facts.ts'
 import { openMessages, unread, waitingCandidates } from './quiet.ts'
 import { readTimeline, type Timeline } from './timeline.ts'
@@ -36,6 +38,7 @@ export async function checkAll(
   for (const text of facts.surprises) found.push({ invariant: 'surprise', text, ids: [] })
   const timeline = readTimeline(world)
   for (const check of CHECKS) found.push(...check(world, timeline, facts))
+  if (found.length === 0) found.push(...(await checkRebuild(world, timeline)))
   const counts = new Map<string, number>()
   return found.filter(({ invariant }) => {
     const count = (counts.get(invariant) ?? 0) + 1
@@ -67,6 +70,7 @@ const CHECKS: readonly Check[] = [
   checkMessages,
   checkOffsets,
   checkOrder,
+  (_world, timeline, facts) => checkChanges(timeline, facts),
   checkTokens,
   (world, _timeline, facts) => checkLeases(world, facts),
   checkSettled,

@@ -34,7 +34,10 @@ async function ask(
       const result = await world.call('control', doors =>
         doors.registry!.ask(person(tenant), { ...order, idempotencyKey }),
       )
-      if (result.kind === 'answered') return result
+      if (result.kind === 'answered') {
+        noteChange({ world, facts }, tenant, order, result.body)
+        return result
+      }
     } catch (error) {
       if (!isAmbitError(error)) facts.surprises.push(`ask: ${String(error)}`)
       else if (!['not-ready', 'log-unavailable'].includes(error.code)) return undefined
@@ -42,6 +45,17 @@ async function ask(
     await world.clock.sleep(world.random.between(50, 400))
   }
   return undefined
+}
+
+function noteChange(
+  { world, facts }: Pick<Workplace, 'world' | 'facts'>,
+  tenant: string,
+  { kind, id }: ChangeOrder,
+  body: unknown,
+): void {
+  const version = (body as { version?: number } | null)?.version
+  if (kind !== 'subscription' || version === undefined) return
+  facts.changes.push({ tenant, id, version, storeAt: world.storeNow() })
 }
 
 /** Agents, policies and the first subscriptions of all tenants. */

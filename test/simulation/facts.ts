@@ -35,7 +35,17 @@ export interface SeenEvent {
   order: number
 }
 
+/** An answered change of a subscription. */
+export interface SeenChange {
+  tenant: string
+  id: string
+  version: number
+  /** Store time when the answer came. */
+  storeAt: number
+}
+
 export interface Facts {
+  changes: SeenChange[]
   accepted: SeenEvent[]
   /** Event ids that a forger sent. */
   forged: { tenant: string; id: string; wasAccepted: boolean }[]
@@ -48,5 +58,13 @@ export interface Facts {
 }
 
 export function createFacts(): Facts {
-  return { accepted: [], forged: [], claims: [], settles: [], emitted: [], surprises: [] }
+  return {
+    changes: [],
+    accepted: [],
+    forged: [],
+    claims: [],
+    settles: [],
+    emitted: [],
+    surprises: [],
+  }
 }

@@ -163,5 +163,9 @@ export function versionsSeen(
 
 /** Would this version make a candidate of the event? */
 export function takes(version: SubscriptionVersion | undefined, at: IngressEvent): boolean {
-  return version?.matches(at.event) && hasStarted(version.doc, at.record)
+  return version !== undefined && isTaken(version, at)
+}
+
+function isTaken({ matches, doc }: SubscriptionVersion, { event, record }: IngressEvent): boolean {
+  return matches(event) && hasStarted(doc, record)
 }

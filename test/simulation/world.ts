@@ -20,7 +20,7 @@ import { createNodeClock, createWorldClock, type WorldClock } from './virtual-cl
 
 export const TENANTS = ['acme', 'bravo'] as const
 
-const PARTITIONS = 3
+export const PARTITIONS = 3
 /** A Saturday before the clocks of Europe change, an hour before midnight UTC. */
 const START_MS = Date.UTC(2026, 2, 28, 22, 58)
 

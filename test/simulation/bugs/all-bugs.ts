@@ -1,0 +1,4 @@
+/** Every planted bug, by name. */
+import type { Bug } from './bug.ts'
+
+export const BUGS: readonly Bug[] = []

@@ -97,5 +97,3 @@ export const STEPS = {
     doors: ['/v1/decisions', '/v1/traces', '/v1/explain', '/v1/stream', '/'],
   },
 } as const satisfies Record<string, StepRow>
-
-export type StepName = keyof typeof STEPS

@@ -3,6 +3,7 @@
  * partition, and commits offsets last (I4). The same code serves Kafka and Redis, SQLite, and the
  * simulated world.
  */
+import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type { LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
 import { deadLetterOutput } from './dead-letter.ts'
@@ -113,7 +114,7 @@ async function handle<T>(self: Self<T>, batch: RecordBatch): Promise<void> {
         tenant,
         hints: mergeHints(step, group, world.clock.now()),
         decide: unit => {
-          for (const item of group) step.decide(unit, item)
+          for (const item of group) step.decide(traced(unit, item.record), item)
         },
         isOwned: () => batch.isOwned() && !self.isStopped,
         offset: isLast ? offsetOf(step, batch, next) : undefined,
@@ -151,6 +152,13 @@ function readAll<T>(step: Step<T>, records: LogRecord[]) {
     }
   }
   return { items, poison }
+}
+
+/** Outputs carry the trace context of the record that caused them (W3C Trace Context). */
+function traced(unit: UnitOfWork, { headers }: LogRecord): UnitOfWork {
+  if (!headers.ce_traceparent) return unit
+  const traceparent = Buffer.from(headers.ce_traceparent).toString()
+  return { ...unit, emit: output => unit.emit({ traceparent, ...output }) }
 }
 
 function offsetOf<T>(step: Step<T>, { topic, partition }: RecordBatch, offset: number) {

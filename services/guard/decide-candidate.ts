@@ -128,7 +128,7 @@ function contextOf(
   facts: GuardFacts,
   { candidate, body }: Arrival,
 ): StageContext {
-  const { event: record, recordedAt, version, verdict } = candidate
+  const { event: record, recordedAt, version, position, verdict } = candidate
   const placement = placementOf(unit, facts.subscription, { candidate, body })
   return {
     facts,
@@ -136,6 +136,7 @@ function contextOf(
       record,
       recordedAt,
       version,
+      position,
       matches: () => world.compile(facts.subscription).test(body ?? toCloudEvent(record)),
     },
     verdict,

@@ -48,6 +48,8 @@ export interface EventFacts {
   readonly recordedAt: number | null
   /** Subscription version at which it was matched. */
   readonly version: number
+  /** Where it lies in the log, for candidates that arrive; members of a group are in already. */
+  readonly position?: Candidate['position']
   /** Does the current version of the subscription take it? */
   matches(): boolean
 }

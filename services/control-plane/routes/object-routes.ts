@@ -45,7 +45,7 @@ function policyRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
   })
   app.put('/v1/policy', async (request, reply) => {
     const by = await permitted(world, request, 'policy:write')
-    const body = parseWith(policySchema, request.body)
+    const body = parseWith(policySchema, withoutSystemMembers(request.body))
     const ifVersion = ifMatchOf(request)
     const order = { kind: 'policy' as const, id: POLICY_ID, action: 'put', body, ifVersion }
     return sendChange(reply, await world.registry.ask(by, order))
@@ -100,8 +100,8 @@ function agentRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
 /** `GET` answers what `PUT` accepts: members the system adds are ignored when they come back. */
 function withoutSystemMembers(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  const { id: _id, version: _version, stopped: _stopped, ...rest } = body as Record<string, unknown>
-  return rest
+  const added = new Set(['id', 'tenant', 'version', 'stopped'])
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !added.has(name)))
 }
 
 function switchRoutes(app: HttpApp, world: ObjectRoutesWorld): void {

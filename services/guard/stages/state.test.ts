@@ -58,6 +58,18 @@ describe('stage 0', () => {
     const older = { ...event, version: 2 }
     assert.equal(reasonOf({ context: { event: older } }), 'inactive: superseded')
   })
+
+  it('takes nothing under a newer version that came before its start', () => {
+    const started = { startsAt: { 'ingress.platform': [0, 7] } }
+    const at = (offset: number, version: number) => {
+      const position = { topic: 'ingress.platform', partition: 1, offset }
+      const event = { ...stageContext().event, position, version }
+      return reasonOf({ subscription: started, context: { event } })
+    }
+    assert.equal(at(6, 2), 'inactive: before-start')
+    assert.equal(at(7, 2), 'next')
+    assert.equal(at(6, 3), 'next')
+  })
 })
 
 const attributes = (time: string) => ({ time })

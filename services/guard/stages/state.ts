@@ -3,7 +3,7 @@
  * current version still take it? Runs again at a flush, for the group and for every member.
  */
 import { parseRfc3339 } from '#kernel/domain/rfc3339.ts'
-import { isLive, type SubscriptionState } from '#kernel/domain/subscription.ts'
+import { isLive, type Subscription, type SubscriptionState } from '#kernel/domain/subscription.ts'
 import {
   type EventFacts,
   type GuardFacts,
@@ -51,7 +51,7 @@ function lifecycleVerdict({ subscription, state }: GuardFacts): StageVerdict {
   return inactive(approval === 'rejected' ? 'approval-rejected' : 'approval-pending')
 }
 
-/** Age, and the filters of a version newer than the one that matched. */
+/** Age, and, under a version newer than the one that matched, its start and its filters. */
 export function judgeEvent({ subscription, now }: GuardFacts, event: EventFacts): StageVerdict {
   const { maxEventAgeMs } = subscription.limits
   if (maxEventAgeMs !== null) {
@@ -61,8 +61,16 @@ export function judgeEvent({ subscription, now }: GuardFacts, event: EventFacts)
       return { fate: 'stale', stage: 'state', reason: 'too-old', details }
     }
   }
-  if (event.version >= subscription.version || event.matches()) return NEXT
-  return inactive('superseded', { matchedVersion: event.version, version: subscription.version })
+  if (event.version >= subscription.version) return NEXT
+  const versions = { matchedVersion: event.version, version: subscription.version }
+  if (isBeforeStart(subscription, event)) return inactive('before-start', versions)
+  return event.matches() ? NEXT : inactive('superseded', versions)
+}
+
+/** A resumed or approved subscription starts at that moment: what came before stays undelivered. */
+function isBeforeStart({ startsAt }: Subscription, { position }: EventFacts): boolean {
+  if (!position) return false
+  return position.offset < (startsAt[position.topic]?.[position.partition] ?? 0)
 }
 
 function happenedAtOf({ record, recordedAt }: EventFacts): number | undefined {

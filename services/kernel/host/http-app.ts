@@ -61,11 +61,14 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     if (problem.status === 500) logger.error({ reqId: request.id, err: error }, 'request failed')
     return sendProblem(reply, problem, request.id)
   })
+  const methodsAt = offeredMethods(app)
   app.setNotFoundHandler((request, reply) => {
-    const error = new AmbitError(
-      'not-found',
-      `There is no ${request.method} ${pathOf(request.url)}.`,
-    )
+    const asked = `${request.method} ${pathOf(request.url)}`
+    const allow = methodsAt(pathOf(request.url) ?? '').join(', ')
+    const error = allow
+      ? new AmbitError('method-not-allowed', `There is no ${asked}; the path offers ${allow}.`)
+      : new AmbitError('not-found', `There is no ${asked}.`)
+    if (allow) reply.header('allow', allow)
     return sendProblem(reply, toProblem(error), request.id)
   })
   await app.register(underPressure, {
@@ -100,6 +103,20 @@ async function refuseUnderPressure(
 }
 
 const pathOf = (url: string) => url.split('?', 1)[0]
+
+/** The methods that a path offers, for the 405 of any other (RFC 9110 section 15.5.6). */
+function offeredMethods(app: FastifyInstance): (path: string) => string[] {
+  const offers: { pattern: RegExp; methods: string[] }[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    const literal = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+    const pattern = new RegExp(`^${literal.replace(/:[^/]+/g, '[^/]+')}$`)
+    offers.push({ pattern, methods: [method].flat() })
+  })
+  return path => {
+    const found = offers.filter(({ pattern }) => pattern.test(path))
+    return [...new Set(found.flatMap(({ methods }) => methods))].sort()
+  }
+}
 
 function readBodiesStrictly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()

@@ -6,8 +6,11 @@ import { after, before, describe } from 'node:test'
 import { createApi } from '#test/support/api-caller.ts'
 import { type BackboneKind, startHost } from '#test/support/host-process.ts'
 import { startTokenIssuer } from '#test/support/token-issuer.ts'
+import { accessCases } from './access-cases.ts'
 import { eventCases } from './event-cases.ts'
 import { fateCases } from './fate-cases.ts'
+import { historyCases } from './history-cases.ts'
+import { httpCases } from './http-cases.ts'
 import { lifecycleCases } from './lifecycle-cases.ts'
 import { mailboxCases } from './mailbox-cases.ts'
 import { personCases } from './person-cases.ts'
@@ -26,6 +29,9 @@ export function apiSuite(kind: BackboneKind, skip: string | false = false): void
     mailboxCases(world)
     personCases(world)
     lifecycleCases(world)
+    accessCases(world)
+    historyCases(world)
+    httpCases(world)
   })
 }
 

@@ -56,6 +56,8 @@ interface Self<T> {
   partition: number
   world: OwnerWorld
   states: Map<string, TenantState>
+  /** The newest fence that this owner saw acknowledged, also while it holds no state. */
+  seen: Map<string, Fence>
   /** Tenants whose store is known to have lost commits. */
   lost: Set<string>
   name: string
@@ -101,6 +103,7 @@ export function createPartitionOwner<T>(
     partition,
     world,
     states: new Map(),
+    seen: new Map(),
     lost: new Set(),
     name,
     fenceKey: `fence/${name}`,
@@ -132,7 +135,8 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   const known = self.states.get(tenant)
   if (known) return known
   const { key, found } = await readFence(self, tenant)
-  const isLost = found.incarnation === UNBUILT || self.lost.has(tenant)
+  const isBehind = isOlder(found, self.seen.get(tenant))
+  const isLost = found.incarnation === UNBUILT || isBehind || self.lost.has(tenant)
   let fence = await take(self, tenant, {
     key,
     incarnation: isLost ? UNBUILT : found.incarnation,
@@ -148,7 +152,15 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   }
   const state: TenantState = { fence, uncleared: null, pending: null, hasDue: true }
   self.states.set(tenant, state)
+  self.seen.set(tenant, fence)
   return state
+}
+
+/** Does the store hold less than what was acknowledged to this owner before? */
+function isOlder(found: Omit<Fence, 'key'>, seen: Fence | undefined): boolean {
+  if (!seen) return false
+  const isSame = found.incarnation === seen.incarnation
+  return found.epoch < seen.epoch || (isSame && found.seq < seen.seq)
 }
 
 /** What the store holds; writes the mark `UNBUILT` where it holds nothing. */
@@ -200,7 +212,7 @@ interface Shaped {
 function shape<T>(self: Self<T>, state: TenantState, work: Work, outputs: Output[]): Shaped {
   const { fence, uncleared } = state
   const { store, writer } = self.world
-  const signature = `${fence.incarnation} ${fence.epoch} ${fence.seq + 1}`
+  const signature = `${fence.incarnation} ${fence.epoch} ${fence.seq + 1} ${self.name}`
   const records = outputs.map(output => writer.encode(output, { [FENCE_HEADER]: signature }))
   if (store.atomicWithLog) return { records, part: { append: records, offset: work.offset } }
   const { outbox } = self
@@ -241,6 +253,7 @@ async function run<T>(self: Self<T>, work: Work): Promise<void> {
     }
     const id = entryId(state.fence.seq + 1)
     state.fence = { ...state.fence, seq: state.fence.seq + 1 }
+    self.seen.set(work.tenant, state.fence)
     state.uncleared = null
     const { due, outputs } = result.changes
     self.step.committed?.(outputs)

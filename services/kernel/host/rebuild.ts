@@ -15,8 +15,9 @@ const CHUNK = 200
 const TAIL_MS = 120_000
 
 /**
- * Reads the newest journal records of partitions and answers the tenants whose store holds less
- * than the journal: their store lost commits while the owner changed.
+ * Reads the newest records of partitions and answers the tenants whose store holds less than the
+ * log: their store lost commits while the owner changed. The other sources of a rebuild count
+ * too, because an append that was cut off may have left out the journal.
  */
 export async function readJournalTail<T>(
   step: Step<T>,
@@ -25,41 +26,50 @@ export async function readJournalTail<T>(
 ): Promise<Map<number, string[]>> {
   const suspects = new Map<number, string[]>()
   if (!step.journal || world.store.atomicWithLog) return suspects
-  const newest = new Map<
-    string,
-    { partition: number; tenant: string; signs: Map<string, number> }
-  >()
+  const newest = new Map<string, Signed>()
   await readOnce(world.log, {
-    topics: [step.journal],
+    topics: [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])],
     partitions,
     from: { sinceMs: world.clock.now() - TAIL_MS },
     onRecords: records => {
-      for (const record of records) noteSignature(newest, record)
+      for (const record of records) noteSignature(newest, step.name, record)
     },
   })
-  for (const { partition, tenant, signs } of newest.values()) {
+  for (const { partition, tenant, signs, last } of newest.values()) {
     const key = `fence/${step.name}/${partition}`
     const blank: Fence = { key, incarnation: UNBUILT, epoch: 0, seq: 0 }
     const { stored } = await world.store.takeFence(tenant, blank)
     const seen = signs.get(stored?.incarnation ?? '')
-    if (seen !== undefined && seen > (stored?.seq ?? 0)) {
+    // A store that went back to before its last rebuild holds an incarnation that is over.
+    const isOver = seen !== undefined && stored?.incarnation !== last
+    if (isOver || (seen !== undefined && seen > (stored?.seq ?? 0))) {
       suspects.set(partition, [...(suspects.get(partition) ?? []), tenant])
     }
   }
   return suspects
 }
 
-function noteSignature(
-  newest: Map<string, { partition: number; tenant: string; signs: Map<string, number> }>,
-  record: LogRecord,
-): void {
+interface Signed {
+  partition: number
+  tenant: string
+  /** Highest seq by incarnation. */
+  signs: Map<string, number>
+  /** Incarnation of the newest record. */
+  last: string
+}
+
+/** Topics may hold records of other steps too; their fences are none of ours. */
+function noteSignature(newest: Map<string, Signed>, step: string, record: LogRecord): void {
   const { partition, headers } = record
   if (!headers.ce_tenant || !headers[FENCE_HEADER]) return
   const tenant = Buffer.from(headers.ce_tenant).toString()
-  const [incarnation = '', , seq] = Buffer.from(headers[FENCE_HEADER]).toString().split(' ')
+  const sign = Buffer.from(headers[FENCE_HEADER]).toString()
+  const [incarnation = '', , seq, owner] = sign.split(' ')
+  if (owner !== undefined && owner !== `${step}/${partition}`) return
   const id = `${partition}\n${tenant}`
-  const entry = newest.get(id) ?? { partition, tenant, signs: new Map() }
+  const entry = newest.get(id) ?? { partition, tenant, signs: new Map(), last: incarnation }
   entry.signs.set(incarnation, Math.max(entry.signs.get(incarnation) ?? 0, Number(seq)))
+  entry.last = incarnation
   newest.set(id, entry)
 }
 

@@ -74,5 +74,5 @@ export interface Step<T> {
 /** In `unit.due`, the due queue of the step's partition that is being decided. */
 export const OWN_QUEUE = 'own'
 
-/** Header in which a fenced commit signs its outputs: incarnation, epoch, seq. */
+/** Header in which a fenced commit signs its outputs: incarnation, epoch, seq, step/partition. */
 export const FENCE_HEADER = 'x-fence'

@@ -6,6 +6,11 @@ import { z } from 'zod'
 import { AmbitError } from '#kernel/errors.ts'
 
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+/** Origins with commas, each written as WHATWG URL writes it, so that they compare as text. */
+const origins = z
+  .string()
+  .transform(text => text.split(',').filter(part => part !== ''))
+  .refine(list => list.every(isOrigin), 'Each must be an origin such as http://127.0.0.1:9000')
 const flag = z.enum(['true', 'false', '1', '0']).transform(text => text === 'true' || text === '1')
 
 export const SETTINGS = {
@@ -55,6 +60,12 @@ export const SETTINGS = {
   AMBIT_ALLOW_UNVERIFIED: flag
     .default(false)
     .describe('Allow webhook sources with the scheme `none`.'),
+  AMBIT_OUTGOING_ALLOW: origins
+    .prefault('')
+    .describe(
+      'Origins, `http://127.0.0.1:9000` with commas, that outgoing calls may reach although they ' +
+        'are not https or not public. For development only.',
+    ),
   AMBIT_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -63,6 +74,11 @@ export const SETTINGS = {
   AMBIT_OIDC_AUDIENCE: z.string().optional().describe('Audience of accepted access tokens.'),
   AMBIT_OIDC_JWKS_URL: z.string().optional().describe('Where the issuer publishes its keys.'),
   AMBIT_OIDC_TENANT_CLAIM: z.string().default('tenant').describe('Claim that names the tenant.'),
+}
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text
 }
 
 /** Variables of tools around the product, ignored here. */

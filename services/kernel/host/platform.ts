@@ -7,12 +7,14 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createHandleSigner } from '#kernel/adapters/crypto/handle-signer.ts'
 import { createSecretResolver } from '#kernel/adapters/crypto/secret-resolver.ts'
+import { createNodeHttpSender } from '#kernel/adapters/outgoing/node-http-sender.ts'
 import { openProjectionDatabase } from '#kernel/adapters/sqlite/projection-database.ts'
 import { systemClock, systemIds } from '#kernel/adapters/system/system-clock.ts'
 import type { HandleSigner } from '#kernel/domain/lease-handle.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import { type Authenticate, createAuthenticate } from '#kernel/host/authenticate.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
+import type { HttpSender } from '#kernel/ports/http-sender.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
@@ -37,6 +39,8 @@ export interface Platform extends Backbone {
   signer: HandleSigner
   secrets: SecretResolver
   authenticate: Authenticate
+  /** The only way to call an address that somebody outside has named. */
+  httpSender: HttpSender
   /** Key of the administrator, where the installation has one. */
   adminKey?: string
   /** Read barrier and policy freshness, once per batch. */
@@ -68,6 +72,7 @@ export async function openPlatform(configuration: Configuration): Promise<Platfo
     signer: createHandleSigner(keys),
     secrets: createSecretResolver(keys, process.env),
     authenticate: createAuthenticate({ directory, adminKey, oidc: oidcOf(configuration) }),
+    httpSender: createNodeHttpSender({ allowOrigins: configuration.AMBIT_OUTGOING_ALLOW }),
     gate: () =>
       awaitPolicy(tables, clock, {
         continuityMs: configuration.AMBIT_CONTINUITY_MS,

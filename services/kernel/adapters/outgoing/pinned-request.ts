@@ -1,0 +1,99 @@
+/** One HTTP exchange with addresses that were checked before; nothing is looked up here. */
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { SendFailure } from '#kernel/ports/http-sender.ts'
+
+/** Most that is read of an answer's headers, bytes, and of its body before it is cut off. */
+const HEADERS_MAX = 16 * 1024
+const BODY_MAX = 64 * 1024
+
+export interface Exchange {
+  url: URL
+  /** All that the connection may lead to; at least one. */
+  addresses: readonly string[]
+  method: string
+  headers: Record<string, string>
+  body: Uint8Array
+  signal: AbortSignal
+}
+
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+}
+
+/**
+ * Opens a connection of its own and resolves with the answer's head. When `signal` ends it before
+ * that, it rejects with `timeout`.
+ */
+export function pinnedRequest(exchange: Exchange): Promise<Answer> {
+  const { url, method, headers, body, signal } = exchange
+  const isSecure = url.protocol === 'https:'
+  const request = isSecure ? requestHttps : requestHttp
+  // A pooled connection would lead to where it was opened, not to what was checked for this call.
+  const agent = isSecure ? new HttpsAgent() : new HttpAgent()
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      ...{ method, headers, agent, signal },
+      hostname: bareHost(url),
+      port: url.port,
+      path: `${url.pathname}${url.search}`,
+      maxHeaderSize: HEADERS_MAX,
+      lookup: pinned(exchange.addresses),
+    })
+    // Once there is a status it is the answer: a body that breaks off, drips or never ends takes
+    // nothing back.
+    let answer: Answer | undefined
+    sent.once('response', async response => {
+      const known = { status: response.statusCode ?? 0, headers: flat(response.headers) }
+      answer = known
+      await discard(response)
+      sent.destroy()
+      resolve(known)
+    })
+    sent.once('error', error => {
+      if (answer) resolve(answer)
+      else reject(new SendFailure(signal.aborted ? 'timeout' : wordOf(error)))
+    })
+    sent.end(body)
+  })
+}
+
+/** The host as a socket takes it: an IPv6 without its brackets. */
+export function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1')
+}
+
+function pinned(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map(address => ({ address, family: isIP(address) }))
+  return (_hostname, options, done) => {
+    const [first] = found
+    if (options.all) done(null, found)
+    else done(null, first?.address ?? '', first?.family)
+  }
+}
+
+/** Resolves at the body's end, when it is too long, or when it breaks off. */
+function discard(response: IncomingMessage): Promise<void> {
+  let bytes = 0
+  return new Promise(resolve => {
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > BODY_MAX) resolve()
+    })
+    response.once('error', () => resolve())
+    response.once('close', () => resolve())
+  })
+}
+
+function flat(headers: IncomingMessage['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
+  )
+}
+
+function wordOf(error: Error & { code?: string }): 'answer-refused' | 'connection-failed' {
+  // The parser's own codes: a head too long, or not HTTP at all.
+  return error.code?.startsWith('HPE_') ? 'answer-refused' : 'connection-failed'
+}

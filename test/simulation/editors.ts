@@ -29,7 +29,7 @@ async function ask(
   order: ChangeOrder,
 ): Promise<ChangeResult | undefined> {
   const idempotencyKey = `${order.kind}/${order.id}/${world.random.hex()}`
-  for (let tries = 0; tries < 60; tries++) {
+  for (let tries = 0; tries < 12; tries++) {
     try {
       const result = await world.call('control', doors =>
         doors.registry!.ask(person(tenant), { ...order, idempotencyKey }),

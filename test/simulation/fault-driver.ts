@@ -28,10 +28,9 @@ const ACTS: Partial<Record<Fault, Act>> = {
   F14: (world, random) => during(world, random.between(200, 4000), isOn => world.setReadOnly(isOn)),
   F15: (world, random) => {
     const node = random.pick(world.nodes)
-    const usual = node.skewMs
     node.skewMs = random.between(-24 * 3_600_000, 24 * 3_600_000)
     world.clock.after(random.between(500, 10_000), () => {
-      node.skewMs = usual
+      node.skewMs = node.usualSkewMs
     })
   },
   F16: (world, random) =>

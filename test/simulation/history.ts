@@ -129,7 +129,7 @@ function linesOf(
     if (!ids.some(id => text.includes(id) || key.includes(id))) continue
     const fence = record.headers['x-fence']
     const signed = fence ? ` <${Buffer.from(fence).toString().slice(-12)}>` : ''
-    found.push({ order, at, text: `${place(record)}${signed} ${text.slice(0, 500)}` })
+    found.push({ order, at, text: `${place(record)}${signed} ${text.slice(0, 1500)}` })
   }
   return found
     .sort((a, b) => a.order - b.order)

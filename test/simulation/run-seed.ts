@@ -32,7 +32,7 @@ export interface SeedResult {
 
 /** How long after the last fault everything must be finished, simulated ms. */
 const QUIET_MS = 60_000
-const TRACE_LINES = 60
+const TRACE_LINES = Number(process.env.SIM_TRACE ?? 80)
 
 /** Runs a seed; the same seed gives the same result. */
 export async function runSeed(options: SeedOptions): Promise<SeedResult> {
@@ -51,6 +51,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const quietAt = clock.now()
   const isFinished = await untilQuiet(world, quietAt + QUIET_MS)
   isOver = true
+  ;(options as { peek?(w: World): void }).peek?.(world)
   await bug?.unplant?.()
   const violations = await checkAll(world, facts, { isFinished })
   const ids = violations[0]?.ids ?? []

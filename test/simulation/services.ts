@@ -106,7 +106,7 @@ export async function startServices(
     await runStep(createGuardStep({ directory, codec }), world('guard'))
   }
   if (roles.includes('evaluator')) {
-    await startEvaluator({ ...world('evaluator'), codec, tables, directory })
+    await startEvaluator({ ...world('evaluator'), codec, tables })
   }
   return doors
 }

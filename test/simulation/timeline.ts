@@ -7,7 +7,7 @@ import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import type { Policy } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Candidate, Decision, Message } from '#schemas/generated/records.ts'
-import { hasStarted, matchSpecOf } from '#services/evaluator/match-step.ts'
+import { matchSpecOf } from '#services/evaluator/match-step.ts'
 import { extTenant } from '#topologies/topics.ts'
 import type { Written } from './history.ts'
 import type { World } from './world.ts'
@@ -168,4 +168,12 @@ export function takes(version: SubscriptionVersion | undefined, at: IngressEvent
 
 function isTaken({ matches, doc }: SubscriptionVersion, { event, record }: IngressEvent): boolean {
   return matches(event) && hasStarted(doc, record)
+}
+
+/** Is the event at or after the ingress ends that the subscription starts at? */
+export function hasStarted(
+  { startsAt }: Pick<Subscription, 'startsAt'>,
+  { topic, partition, offset }: { topic: string; partition: number; offset: number },
+): boolean {
+  return offset >= (startsAt[topic]?.[partition] ?? 0)
 }

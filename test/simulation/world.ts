@@ -13,7 +13,7 @@ import { chooseFaults } from './faults.ts'
 import { faultyLog, logHooks } from './faulty-log.ts'
 import { storeHooks } from './faulty-store.ts'
 import { createHistory } from './history.ts'
-import { createRandom } from './random.ts'
+import { createRandom, type Random } from './random.ts'
 import { type Doors, type Role, startServices } from './services.ts'
 import { createLiveness, type SimProcess } from './sim-process.ts'
 import { createNodeClock, createWorldClock, type WorldClock } from './virtual-clock.ts'
@@ -32,7 +32,9 @@ export interface Node {
   process: SimProcess | undefined
   /** Set while the process answers. */
   doors: Doors | undefined
+  /** Ms that its clock is ahead now, and when nothing is wrong. */
   skewMs: number
+  usualSkewMs: number
   /** Kept down until something starts it (F30). */
   isHeldDown: boolean
 }
@@ -128,7 +130,7 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
       isDiskFull = false
       for (const node of nodes) {
         node.isHeldDown = false
-        node.skewMs = Math.sign(node.skewMs) * Math.min(Math.abs(node.skewMs), 5000)
+        node.skewMs = node.usualSkewMs
         node.process?.thaw()
         if (!node.process) world.start(node)
       }
@@ -139,14 +141,15 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
   return world
 }
 
-function nodesOf(isJoined: boolean, skew: ReturnType<typeof createRandom> | undefined): Node[] {
+function nodesOf(isJoined: boolean, skew: Random | undefined): Node[] {
   const roles: Role[] = ['control', 'ingest', 'dispatcher', 'guard', 'evaluator']
   const blank = { lives: 0, process: undefined, doors: undefined, isHeldDown: false }
-  const skewMs = () => skew?.between(-2500, 2500) ?? 0
-  if (isJoined) return [{ ...blank, name: 'embedded', roles, skewMs: skewMs() }]
-  return roles.flatMap(role =>
-    [1, 2].map(n => ({ ...blank, name: `${role}-${n}`, roles: [role], skewMs: skewMs() })),
-  )
+  const make = (name: string, own: Role[]): Node => {
+    const skewMs = skew?.between(-2500, 2500) ?? 0
+    return { ...blank, name, roles: own, skewMs, usualSkewMs: skewMs }
+  }
+  if (isJoined) return [make('embedded', roles)]
+  return roles.flatMap(role => [1, 2].map(n => make(`${role}-${n}`, [role])))
 }
 
 /** Offsets that a commit of the store brings along are commits too. */

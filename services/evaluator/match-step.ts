@@ -10,6 +10,7 @@ import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
 import type { EventRecord } from '#schemas/generated/records.ts'
 import { createMatchIndex, type MatchIndex } from './match-index.ts'
+import { createStartBook, type Starts } from './start-book.ts'
 
 /** An event as it was read from the log. */
 export interface ReadEvent {
@@ -30,49 +31,59 @@ export function matchSpecOf(subscription: Pick<Subscription, 'on' | 'filters'>):
 /** One index per tenant, so that no event ever meets another tenant's subscriptions (I19). */
 export interface Matcher {
   update(tenant: string, subscription: Subscription): void
-  match(read: ReadEvent, find: (id: string) => Subscription | undefined, now: number): Output[]
+  match(read: ReadEvent, now: number): Output[]
+}
+
+/** What a match needs of a subscription besides its condition; small, for there may be many. */
+interface Facts {
+  version: number
+  isSemantic: boolean
+  starts: Starts
 }
 
 export function createMatcher(): Matcher {
-  const indexes = new Map<string, MatchIndex>()
-  const indexOf = (tenant: string) => {
-    const known = indexes.get(tenant)
+  const tenants = new Map<string, { index: MatchIndex; facts: Map<string, Facts> }>()
+  const startBook = createStartBook()
+  const of = (tenant: string) => {
+    const known = tenants.get(tenant)
     if (known) return known
-    const index = createMatchIndex()
-    indexes.set(tenant, index)
-    return index
+    const made = { index: createMatchIndex(), facts: new Map<string, Facts>() }
+    tenants.set(tenant, made)
+    return made
   }
   return {
     update(tenant, subscription) {
-      const index = indexOf(tenant)
-      if (subscription.state.operation === 'deleted') index.delete(subscription.id)
-      else index.set(subscription.id, matchSpecOf(subscription))
+      const { id, version, condition, state, startsAt } = subscription
+      const { index, facts } = of(tenant)
+      if (state.operation === 'deleted') {
+        index.delete(id)
+        facts.delete(id)
+        return
+      }
+      index.set(id, matchSpecOf(subscription))
+      facts.set(id, { version, isSemantic: condition !== null, starts: startBook.keep(startsAt) })
     },
-    match(read, find, now) {
-      const ids = indexOf(read.tenant).match(read.event)
-      return ids.flatMap(id => {
-        const subscription = find(id)
-        if (!subscription || !hasStarted(subscription, read.position)) return []
-        return [candidateOutput(read, subscription, now)]
+    match(read, now) {
+      const { index, facts } = of(read.tenant)
+      return index.match(read.event).flatMap(id => {
+        const known = facts.get(id)
+        if (!known || !startBook.hasStarted(known.starts, read.position)) return []
+        return [candidateOutput(read, { id, ...known }, now)]
       })
     },
   }
 }
 
-/** A subscription sees events at or after the ingress ends of its start; no clock is compared. */
-export function hasStarted(
-  { startsAt }: Pick<Subscription, 'startsAt'>,
-  { topic, partition, offset }: ReadEvent['position'],
-): boolean {
-  return offset >= (startsAt[topic]?.[partition] ?? 0)
-}
-
-function candidateOutput(read: ReadEvent, subscription: Subscription, now: number): Output {
+function candidateOutput(
+  read: ReadEvent,
+  subscription: { id: string; version: number; isSemantic: boolean },
+  now: number,
+): Output {
   const { tenant, event, record, position, recordedAt, traceparent } = read
-  const { id, version, condition } = subscription
+  const { id, version, isSemantic } = subscription
   const candidateId = candidateIdOf(tenant, id, event)
   return {
-    topic: condition ? 'evaluations' : 'candidates',
+    topic: isSemantic ? 'evaluations' : 'candidates',
     key: tenantKey(tenant, id),
     id: candidateId,
     tenant,

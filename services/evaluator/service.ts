@@ -2,7 +2,6 @@
 
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import type { Directory } from '#kernel/host/directory.ts'
 import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
 import { runStatelessStep } from '#kernel/host/stateless-runner.ts'
@@ -17,14 +16,13 @@ import { createMatcher } from './match-step.ts'
 export interface EvaluatorWorld extends StepWorld {
   codec: RecordCodec
   tables: LiveTables
-  directory: Directory
   /** Decodes a producer's Avro value by its registry id; absent without a registry. */
   decodeConfluent?(bytes: Uint8Array): Promise<unknown>
 }
 
 /** Starts matching; resolves once subscribed. */
 export async function startEvaluator(world: EvaluatorWorld): Promise<RunningStep> {
-  const { tables, directory, clock } = world
+  const { tables, clock } = world
   const reader = createEventReader(world)
   const matcher = createMatcher()
   tables.onChange(({ document }) => {
@@ -42,7 +40,7 @@ export async function startEvaluator(world: EvaluatorWorld): Promise<RunningStep
         const place = placeOf(record, tenant)
         const match = (found: EventRecord) => {
           const read = { ...place, record: found, event: toCloudEvent(found) }
-          return matcher.match(read, id => directory.subscription(tenant, id), clock.now())
+          return matcher.match(read, clock.now())
         }
         const found = reader.read(record)
         return found instanceof Promise ? found.then(match) : match(found)

@@ -27,8 +27,6 @@ export interface Directory {
 }
 
 export function createDirectory(tables: LiveTables): Directory {
-  const tenants = new Set<string>()
-  tables.onChange(({ document }) => tenants.add(document.tenant))
   const find = <T>(tenant: string, kind: ObjectKind, id: string, withDeleted = false) => {
     const held = tables.get(TABLE_OF[kind], objectKey(tenant, kind, id))
     return held && (withDeleted || !held.deleted) ? (held.doc as T) : undefined
@@ -40,6 +38,6 @@ export function createDirectory(tables: LiveTables): Directory {
     agent: (tenant, id) => find<Agent>(tenant, 'agent', id),
     key: (tenant, id) => find<StoredKey>(tenant, 'key', id),
     source: (tenant, name) => find(tenant, 'source', name),
-    tenants: () => [...tenants],
+    tenants: tables.tenants,
   }
 }

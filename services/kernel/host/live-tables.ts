@@ -8,6 +8,7 @@ import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { TableDocument } from '#schemas/generated/records.ts'
+import { createDocumentPacker, type Packed } from './document-packer.ts'
 
 /** Decoded documents kept per table. */
 const DECODED_MAX = 5000
@@ -17,7 +18,7 @@ export const HEARTBEAT_KIND = 'heartbeat'
 
 interface Held {
   version: number
-  bytes: Uint8Array
+  bytes: Packed
 }
 
 export interface TableChange {
@@ -29,6 +30,8 @@ export interface TableChange {
 export interface LiveTables {
   /** The document, deleted ones included; undefined when never written. */
   get(topic: string, key: string): TableDocument | undefined
+  /** Tenants that have any document; their name is the first part of its key. */
+  tenants(): string[]
   /** Keys held, deleted documents included. */
   keys(topic: string): IterableIterator<string>
   /** Called for every newer version, and for what is already there. */
@@ -52,6 +55,8 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
   const { log, codec, clock, topics } = options
   const tables = new Map(topics.map(topic => [topic, new Map<string, Held>()]))
   const decoded = new Map<string, TableDocument>()
+  const store = createDocumentPacker()
+  const tenants = new Set<string>()
   const listeners: ((change: TableChange) => void)[] = []
   let heartbeat = Number.NEGATIVE_INFINITY
 
@@ -72,7 +77,8 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
       return
     }
     if ((table.get(key)?.version ?? -1) >= document.version) return
-    table.set(key, { version: document.version, bytes: record.value })
+    tenants.add(document.tenant)
+    table.set(key, { version: document.version, bytes: store.pack(record.value, table.size) })
     decoded.delete(`${record.topic}\n${key}`)
     for (const listener of listeners) listener({ topic: record.topic, key, document })
   }
@@ -82,7 +88,7 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
     if (known) return known
     const held = tables.get(topic)?.get(key)
     if (!held) return undefined
-    const document = codec.decode('table-document', held.bytes)
+    const document = codec.decode('table-document', store.unpack(held.bytes))
     if (decoded.size >= DECODED_MAX) decoded.delete(decoded.keys().next().value ?? '')
     decoded.set(id, document)
     return document
@@ -97,6 +103,7 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
   await following.barrier()
   return {
     get,
+    tenants: () => [...tenants],
     keys: topic => (tables.get(topic) ?? new Map()).keys(),
     onChange(listener) {
       listeners.push(listener)

@@ -77,16 +77,17 @@ export const rollingRestart: Fault = {
       }
     }
   },
+  heal: async () => {},
 }
 
-/** Both replicas of the control plane stand still for a while. */
-export function freezeControlPlane(lastsMs: number, watch?: Fault['strike']): Fault {
+/** Both replicas of the control plane stand still; `watch` looks on at the end. */
+export function freezeControlPlane(lastsMs: number, watch: Fault['strike']): Fault {
   return {
     name: `control plane frozen for ${lastsMs / 1000} s`,
     async strike(scene) {
       for (const replica of scene.cluster.replicas('control-plane')) replica.pause()
       await sleep(lastsMs)
-      await watch?.(scene)
+      await watch(scene)
     },
     async heal({ cluster }) {
       for (const replica of cluster.replicas('control-plane')) replica.resume()
@@ -95,10 +96,17 @@ export function freezeControlPlane(lastsMs: number, watch?: Fault['strike']): Fa
 }
 
 /** The faults behind each number, for `npm run chaos`. */
-export const FAULTS: Record<string, Fault[]> = {
+const FAULTS: Record<string, Fault[]> = {
   C1: SERVICES.map(killReplica),
   C2: [freezeReplica('guard'), freezeReplica('mailbox-dispatcher')],
   C3: [restartBroker('clean'), restartBroker('kill')],
   C4: [flushStore, restartStore, rollBackStore],
   C10: [rollingRestart],
+}
+
+export const FAULT_NAMES = Object.keys(FAULTS)
+
+/** The faults of a number; none where there is no such number. */
+export function faultsOf(name: string): Fault[] {
+  return FAULTS[name] ?? []
 }

@@ -47,6 +47,8 @@ export interface Ledger {
   /** When each accepted event of the plain lanes was accepted and first received. */
   spans(): { acceptedAt: number; receivedAt: number }[]
   counts(): { accepted: number; completed: number }
+  /** How many messages hold an event for a subscription. */
+  messagesOf(subscription: string, event: string): number
 }
 
 interface Fates {
@@ -110,6 +112,10 @@ export function createLedger(): Ledger {
       accepted: [...book.events.values()].filter(event => event.acceptedAt !== undefined).length,
       completed: book.completed.size,
     }),
+    messagesOf(subscription, event) {
+      const key = `${book.subscriptions.get(subscription)} ${event}`
+      return book.holders.get(key)?.size ?? 0
+    },
   }
 }
 

@@ -7,6 +7,8 @@ import type { Ledger, SentEvent } from './ledger.ts'
 export interface Load {
   /** Ends the open loop; resolves when every event was accepted or given up. */
   stop(): Promise<void>
+  /** From now on nothing is sent again. */
+  abandon(): void
   /** Sends that were not accepted: answers by status, 0 where nothing came back. */
   refusals(): Record<number, number>
   /** 503 answers that named no `Retry-After`. */
@@ -25,6 +27,7 @@ interface Self {
   ledger: Ledger
   refusals: Record<number, number>
   rude: number
+  isAbandoned: boolean
 }
 
 /** Starts sending `rate` events a second; ids start with `run`. */
@@ -33,7 +36,7 @@ export function startLoad(
   ledger: Ledger,
   options: { run: string; rate: number },
 ): Load {
-  const self: Self = { cluster, ledger, refusals: {}, rude: 0 }
+  const self: Self = { cluster, ledger, refusals: {}, rude: 0, isAbandoned: false }
   const stopping = new AbortController()
   const sending = new Set<Promise<void>>()
   const loop = async () => {
@@ -51,6 +54,9 @@ export function startLoad(
   return {
     refusals: () => self.refusals,
     rude: () => self.rude,
+    abandon() {
+      self.isAbandoned = true
+    },
     async stop() {
       stopping.abort()
       await looping
@@ -73,7 +79,7 @@ async function sendUntilAccepted(
   const { ledger } = self
   ledger.send(event)
   const deadline = performance.now() + GIVE_UP_MS
-  while (performance.now() < deadline) {
+  while (performance.now() < deadline && !self.isAbandoned) {
     const status = await sendOnce(self, event)
     if (status === 202) {
       ledger.accept(event.source, event.id, Date.now())

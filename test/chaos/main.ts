@@ -3,14 +3,14 @@
  * Exits with 1 when anything was lost, doubled or wrong.
  */
 import { skipWithoutPrograms } from '#test/support/cluster.ts'
-import { FAULTS } from './faults.ts'
+import { FAULT_NAMES, faultsOf } from './faults.ts'
 import { type FaultReport, openScene, RECOVER_MS, reportLine, runFault } from './scene.ts'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(names: string[]): Promise<number> {
-  const known = Object.keys(FAULTS)
+  const known = FAULT_NAMES
   const wanted = names.length === 0 || names.includes('all') ? known : names
   const unknown = wanted.filter(name => !known.includes(name))
   if (unknown.length > 0 || skipWithoutPrograms) {
@@ -33,7 +33,7 @@ async function runAll(names: string[]): Promise<FaultReport[]> {
   const scene = await openScene()
   try {
     const reports: FaultReport[] = []
-    for (const fault of names.flatMap(name => FAULTS[name] ?? [])) {
+    for (const fault of names.flatMap(faultsOf)) {
       const report = await runFault(scene, fault)
       reports.push(report)
       print(reportLine(report))

@@ -102,24 +102,14 @@ export async function runFault(scene: Scene, fault: Fault): Promise<FaultReport>
   const { cluster, ledger } = scene
   const before = ledger.counts().accepted
   const load = startLoad(cluster, ledger, { run: `r${runs++}`, rate: RATE })
-  await sleep(WARM_MS)
-  const startedAt = Date.now() - WARM_MS
-  const struckAt = Date.now()
-  await fault.strike(scene)
-  await sleep(fault.lastsMs ?? 0)
-  const healedAt = Date.now()
-  await fault.heal?.(scene)
-  const overAt = Date.now()
-  await sleep(AFTER_MS)
+  const times = await damage(scene, fault).catch(async error => {
+    load.abandon()
+    await load.stop()
+    throw error
+  })
   await load.stop()
   const endedAt = performance.now()
   const findings = await untilQuiet(scene)
-  const quietMs = performance.now() - endedAt
-  const spans = ledger.spans().filter(({ acceptedAt }) => acceptedAt >= startedAt)
-  const pace = paceOf(spans, struckAt)
-  const late = spans.filter(span => waitOf(span) > pace + SLACK_MS && span.receivedAt >= struckAt)
-  const since = (at: number, those: Span[]) =>
-    Math.max(0, ...those.map(({ receivedAt }) => receivedAt - at))
   return {
     name: fault.name,
     accepted: ledger.counts().accepted - before,
@@ -128,13 +118,47 @@ export async function runFault(scene: Scene, fault: Fault): Promise<FaultReport>
     findings,
     refusals: { ...load.refusals(), ...scene.executors.refusals() },
     rude: load.rude(),
+    quietMs: performance.now() - endedAt,
+    ...delays(ledger.spans(), times),
+  }
+}
+
+interface Times {
+  startedAt: number
+  struckAt: number
+  healedAt: number
+  overAt: number
+}
+
+/** Warms up, strikes, heals, whatever happens in between, and lets the load go on for a while. */
+async function damage(scene: Scene, fault: Fault): Promise<Times> {
+  const startedAt = Date.now()
+  await sleep(WARM_MS)
+  const struckAt = Date.now()
+  let healedAt = struckAt
+  try {
+    await fault.strike(scene)
+    await sleep(fault.lastsMs ?? 0)
+  } finally {
+    healedAt = Date.now()
+    await fault.heal?.(scene)
+  }
+  const overAt = fault.heal ? Date.now() : struckAt
+  await sleep(AFTER_MS)
+  return { startedAt, struckAt, healedAt, overAt }
+}
+
+function delays(all: Span[], { startedAt, struckAt, healedAt, overAt }: Times) {
+  const spans = all.filter(({ acceptedAt }) => acceptedAt >= startedAt)
+  const pace = paceOf(spans, struckAt)
+  const late = spans.filter(span => waitOf(span) > pace + SLACK_MS && span.receivedAt >= struckAt)
+  const since = (at: number, those: Span[]) =>
+    Math.max(0, ...those.map(({ receivedAt }) => receivedAt - at))
+  const early = late.filter(({ acceptedAt }) => acceptedAt < healedAt)
+  return {
     slowestMs: Math.max(0, ...spans.map(waitOf)),
-    takeoverMs: since(
-      struckAt,
-      late.filter(({ acceptedAt }) => acceptedAt < healedAt),
-    ),
-    recoveredMs: since(fault.heal ? overAt : struckAt, late),
-    quietMs,
+    takeoverMs: since(struckAt, early),
+    recoveredMs: since(overAt, late),
   }
 }
 

@@ -18,7 +18,7 @@ const TEST_FILES = [
   'topologies/**/*.test.ts',
   'deploy/**/*.test.ts',
   'loadtest/**/*.test.ts',
-  'test/{support,contract,simulation,conformance,e2e}/**/*.test.ts',
+  'test/{support,contract,simulation,chaos,conformance,e2e}/**/*.test.ts',
 ]
 // kafkajs computes a timeout from an unset date; it is harmless and floods the output.
 const QUIET = '--disable-warning=TimeoutNegativeWarning'

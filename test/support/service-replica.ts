@@ -22,7 +22,7 @@ export interface Replica {
   readonly url: string
   /** What the test did to it, not what it answers. */
   state(): ReplicaState
-  /** Spawns the process; resolves when `/readyz` answers 200. */
+  /** Spawns the process, again when it gives up, as an orchestrator does; resolves when ready. */
   start(): Promise<void>
   /** SIGKILL; resolves when the process is gone. */
   kill9(): Promise<void>
@@ -62,13 +62,14 @@ export function createReplica(spec: ReplicaSpec): Replica {
     ...{ service, index, url, logTail },
     state: () => state,
     async start() {
-      child = spawnService(spec, logFile)
       const deadline = Date.now() + READY_WITHIN_MS
+      child = spawnService(spec, logFile)
       while ((await probe(url)).status !== 200) {
-        if (!isRunning() || Date.now() > deadline) {
+        if (Date.now() > deadline) {
           throw new Error(`${service} ${index} did not become ready. ${logTail()}`)
         }
         await sleep(POLL_MS)
+        if (!isRunning()) child = spawnService(spec, logFile)
       }
       state = 'up'
     },

@@ -41,6 +41,7 @@ export async function startControlPlane(
   const world = {
     ...{ authenticate: platform.authenticate, registry, directory, tables, ids },
     secrets: platform.secrets,
+    httpSender: platform.httpSender,
     allowUnverified: configuration.AMBIT_ALLOW_UNVERIFIED,
     autoAgentTenant: configuration.AMBIT_TENANT,
     lastOf: model.lastOf,

@@ -1,4 +1,7 @@
-/** Wiring of the dispatcher: intake of messages, and the operations of executors over HTTP. */
+/**
+ * Wiring of the dispatcher: intake of messages, nudges for executors that asked for them, and the
+ * operations of executors over HTTP.
+ */
 
 import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
@@ -8,6 +11,7 @@ import { runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import { createMailbox } from './mailbox.ts'
 import { createMailboxStep } from './mailbox-step.ts'
+import { createPushNudge } from './push-nudge.ts'
 import { mailboxRoutes } from './routes.ts'
 
 /** Starts the intake and adds the routes. */
@@ -25,8 +29,17 @@ export async function startMailboxDispatcher(
     heartbeatAgeMs: () => tables.heartbeatAgeMs(),
     continuityMs: configuration.AMBIT_CONTINUITY_MS,
   })
+  const nudge = createPushNudge({
+    ...platform,
+    sender: platform.httpSender,
+    count: outcome => platform.telemetry.nudges.inc({ outcome }),
+  })
   const intake = createMailboxStep({ codec, directory })
-  const step = await runStep({ ...intake, committed: mailbox.note }, stepWorld)
+  const committed: typeof mailbox.note = outputs => {
+    mailbox.note(outputs)
+    nudge.note(outputs)
+  }
+  const step = await runStep({ ...intake, committed }, stepWorld)
   mailboxRoutes(app, { mailbox, authenticate })
-  return [step, mailbox]
+  return [nudge, step, mailbox]
 }

@@ -11,6 +11,7 @@ import { nameSchema } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import { formatApiKey, hashSecret } from '#kernel/host/authenticate.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
+import { type HttpSender, SendFailure } from '#kernel/ports/http-sender.ts'
 import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
 import { pageOf, pageQuery } from './page.ts'
 import { permitted } from './permitted.ts'
@@ -19,6 +20,7 @@ import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 export interface ObjectRoutesWorld extends SubscriptionRoutesWorld {
   secrets: SecretResolver
+  httpSender: Pick<HttpSender, 'check'>
   /** Whether a webhook source may go without verification. */
   allowUnverified: boolean
 }
@@ -86,6 +88,7 @@ function agentRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
     const by = await permitted(world, request, 'policy:write')
     const id = parseWith(nameSchema, request.params.id)
     const body = parseWith(agentSchema, withoutSystemMembers(request.body))
+    if (body.push) await checkPushUrl(world, body.push.url)
     const ifVersion = ifMatchOf(request)
     const order = { kind: 'agent' as const, id, action: 'put', body, ifVersion }
     return sendChange(reply, await world.registry.ask(by, order), agentView)
@@ -95,6 +98,20 @@ function agentRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
     const order = { kind: 'agent' as const, id: request.params.id, action: 'delete' }
     return sendChange(reply, await world.registry.ask(by, order), agentView)
   })
+}
+
+/** Checked again at every call: what a name means may change (page "Security rules"). */
+async function checkPushUrl({ httpSender }: ObjectRoutesWorld, url: string): Promise<void> {
+  try {
+    await httpSender.check(url)
+  } catch (error) {
+    if (!(error instanceof SendFailure)) throw error
+    throw new AmbitError(
+      'invalid',
+      `/push/url: ${error.word}; name an https address that everybody may reach.`,
+      { pointer: '/push/url', expected: 'a public https address', actual: error.word },
+    )
+  }
 }
 
 /** `GET` answers what `PUT` accepts: members the system adds are ignored when they come back. */

@@ -12,6 +12,8 @@ export interface Telemetry {
   decisionLatency: Histogram
   /** Lease operations, by name and outcome. */
   mailbox: Counter<'operation' | 'outcome'>
+  /** Calls that tell an executor to claim, by outcome. */
+  nudges: Counter<'outcome'>
   /** Seconds since the last heartbeat of the control plane. */
   policyAge: Gauge
 }
@@ -50,6 +52,12 @@ export function createTelemetry(): Telemetry {
       name: 'ambit_mailbox_operations_total',
       help: 'Operations on mailboxes.',
       labelNames: ['operation', 'outcome'],
+      registers,
+    }),
+    nudges: new Counter({
+      name: 'ambit_push_nudges_total',
+      help: 'Calls that told an executor to claim.',
+      labelNames: ['outcome'],
       registers,
     }),
     policyAge: new Gauge({

@@ -17,6 +17,7 @@ import type { Ids } from '#kernel/ports/ids.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { Commit, Fence, StateStore } from '#kernel/ports/state-store.ts'
 import { decodeOutbox, encodeOutbox } from './outbox.ts'
+import type { LoggedFence } from './rebuild.ts'
 import type { RecordWriter } from './record-writer.ts'
 import { FENCE_HEADER, OWN_QUEUE, type Step } from './step.ts'
 import { type Hints, runTransaction } from './transaction.ts'
@@ -58,6 +59,8 @@ interface Self<T> {
   states: Map<string, TenantState>
   /** The newest fence that this owner saw acknowledged, also while it holds no state. */
   seen: Map<string, Fence>
+  /** What the log said when the partition came here. */
+  logged: Map<string, LoggedFence>
   /** Tenants whose store is known to have lost commits. */
   lost: Set<string>
   name: string
@@ -79,7 +82,7 @@ export interface PartitionOwner {
   /** Compares fences with the store; recovers when they do not fit (O4). */
   check(): Promise<void>
   /** Tells the owner that the journal knows of later commits than the store (O4). */
-  markLost(tenant: string): void
+  compareWithLog(logged: LoggedFence): void
   /** The epoch under which this owner writes for a tenant; 0 before it took the fence. */
   epochOf(tenant: string): number
 }
@@ -104,6 +107,7 @@ export function createPartitionOwner<T>(
     world,
     states: new Map(),
     seen: new Map(),
+    logged: new Map(),
     lost: new Set(),
     name,
     fenceKey: `fence/${name}`,
@@ -123,9 +127,9 @@ export function createPartitionOwner<T>(
     run: work => serial(() => run(self, work)),
     runDue: () => serial(() => runDue(self)),
     check: () => serial(() => check(self)),
-    markLost: tenant => {
-      self.lost.add(tenant)
-      self.states.delete(tenant)
+    compareWithLog: logged => {
+      self.logged.set(logged.tenant, logged)
+      self.states.delete(logged.tenant)
     },
     epochOf: tenant => self.states.get(tenant)?.fence.epoch ?? 0,
   }
@@ -135,7 +139,7 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   const known = self.states.get(tenant)
   if (known) return known
   const { key, found } = await readFence(self, tenant)
-  const isBehind = isOlder(found, self.seen.get(tenant))
+  const isBehind = isOlder(found, self.seen.get(tenant)) || isOver(found, self.logged.get(tenant))
   const isLost = found.incarnation === UNBUILT || isBehind || self.lost.has(tenant)
   let fence = await take(self, tenant, {
     key,
@@ -149,6 +153,7 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
     const incarnation = self.world.ids.random()
     fence = await take(self, tenant, { key, incarnation, epoch: fence.epoch + 1, seq: 0 })
     self.lost.delete(tenant)
+    self.logged.delete(tenant)
   }
   const state: TenantState = { fence, uncleared: null, pending: null, hasDue: true }
   self.states.set(tenant, state)
@@ -161,6 +166,15 @@ function isOlder(found: Omit<Fence, 'key'>, seen: Fence | undefined): boolean {
   if (!seen) return false
   const isSame = found.incarnation === seen.incarnation
   return found.epoch < seen.epoch || (isSame && found.seq < seen.seq)
+}
+
+/**
+ * Does the log know of later commits? A store that went back to before its last rebuild holds an
+ * incarnation that is over.
+ */
+function isOver(found: Omit<Fence, 'key'>, logged: LoggedFence | undefined): boolean {
+  const seq = logged?.signs.get(found.incarnation)
+  return seq !== undefined && (seq > found.seq || logged?.last !== found.incarnation)
 }
 
 /** What the store holds; writes the mark `UNBUILT` where it holds nothing. */

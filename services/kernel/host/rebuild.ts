@@ -5,61 +5,52 @@ import { isAmbitError } from '#kernel/errors.ts'
 import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
 import { decodeOutbox } from './outbox.ts'
-import { UNBUILT } from './partition-owner.ts'
 import { FENCE_HEADER, type Rebuild, type Restored, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
 
 /** Documents written by one commit of a rebuild. */
 const CHUNK = 200
-/** How far back the journal is compared with the store when a partition changes hands. */
-const TAIL_MS = 120_000
+/** Records of a partition that are compared with the store when it changes hands. */
+const TAIL = 5000
+
+/** What the newest records say about the fence of one tenant in one partition. */
+export interface LoggedFence {
+  partition: number
+  tenant: string
+  /** Highest seq by incarnation. */
+  signs: Map<string, number>
+  /** Incarnation of the newest record, and when that was appended. */
+  last: string
+  at: number
+}
 
 /**
- * Reads the newest records of partitions and answers the tenants whose store holds less than the
- * log: their store lost commits while the owner changed. The other sources of a rebuild count
- * too, because an append that was cut off may have left out the journal.
+ * Reads the newest records of partitions: a store that holds less than they say lost commits while
+ * the owner changed. The other sources of a rebuild count too, because an append that was cut off
+ * may have left out the journal. No clock is compared, so that none can hide a loss.
  */
 export async function readJournalTail<T>(
   step: Step<T>,
   world: StepWorld,
   partitions: number[],
-): Promise<Map<number, string[]>> {
-  const suspects = new Map<number, string[]>()
-  if (!step.journal || world.store.atomicWithLog) return suspects
-  const newest = new Map<string, Signed>()
+): Promise<LoggedFence[]> {
+  if (!step.journal || world.store.atomicWithLog) return []
+  const newest = new Map<string, LoggedFence>()
+  const topics = [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])]
+  const ends = await world.log.endOffsets(topics)
   await readOnce(world.log, {
-    topics: [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])],
+    topics,
     partitions,
-    from: { sinceMs: world.clock.now() - TAIL_MS },
+    from: { offsets: ends.map(end => ({ ...end, offset: Math.max(0, end.offset - TAIL) })) },
     onRecords: records => {
       for (const record of records) noteSignature(newest, step.name, record)
     },
   })
-  for (const { partition, tenant, signs, last } of newest.values()) {
-    const key = `fence/${step.name}/${partition}`
-    const blank: Fence = { key, incarnation: UNBUILT, epoch: 0, seq: 0 }
-    const { stored } = await world.store.takeFence(tenant, blank)
-    const seen = signs.get(stored?.incarnation ?? '')
-    // A store that went back to before its last rebuild holds an incarnation that is over.
-    const isOver = seen !== undefined && stored?.incarnation !== last
-    if (isOver || (seen !== undefined && seen > (stored?.seq ?? 0))) {
-      suspects.set(partition, [...(suspects.get(partition) ?? []), tenant])
-    }
-  }
-  return suspects
-}
-
-interface Signed {
-  partition: number
-  tenant: string
-  /** Highest seq by incarnation. */
-  signs: Map<string, number>
-  /** Incarnation of the newest record. */
-  last: string
+  return [...newest.values()]
 }
 
 /** Topics may hold records of other steps too; their fences are none of ours. */
-function noteSignature(newest: Map<string, Signed>, step: string, record: LogRecord): void {
+function noteSignature(newest: Map<string, LoggedFence>, step: string, record: LogRecord): void {
   const { partition, headers } = record
   if (!headers.ce_tenant || !headers[FENCE_HEADER]) return
   const tenant = Buffer.from(headers.ce_tenant).toString()
@@ -67,9 +58,10 @@ function noteSignature(newest: Map<string, Signed>, step: string, record: LogRec
   const [incarnation = '', , seq, owner] = sign.split(' ')
   if (owner !== undefined && owner !== `${step}/${partition}`) return
   const id = `${partition}\n${tenant}`
-  const entry = newest.get(id) ?? { partition, tenant, signs: new Map(), last: incarnation }
+  const at = record.timestamp
+  const entry = newest.get(id) ?? { partition, tenant, signs: new Map(), last: incarnation, at }
   entry.signs.set(incarnation, Math.max(entry.signs.get(incarnation) ?? 0, Number(seq)))
-  entry.last = incarnation
+  if (at >= entry.at) Object.assign(entry, { last: incarnation, at })
   newest.set(id, entry)
 }
 

@@ -82,10 +82,10 @@ async function assign<T>(self: Self<T>, partitions: TopicPartition[]): Promise<v
   }
   const fresh = [...now].filter(partition => !self.owners.has(partition))
   if (fresh.length === 0) return
-  const suspects = await readJournalTail(self.step, self.world, fresh)
+  const tail = await readJournalTail(self.step, self.world, fresh)
   for (const partition of fresh) {
     const owner = ownerOf(self, partition)
-    for (const tenant of suspects.get(partition) ?? []) owner.markLost(tenant)
+    for (const logged of tail) if (logged.partition === partition) owner.compareWithLog(logged)
     for (const tenant of self.world.knownTenants()) {
       await owner.acquire(tenant).catch(error => logFailure(self, error, 'acquire'))
     }

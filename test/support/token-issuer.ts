@@ -22,6 +22,8 @@ export async function startTokenIssuer(): Promise<TokenIssuer> {
     answer.end(JSON.stringify({ keys: [jwk] }))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  // A suite that fails before it stops the issuer must still end.
+  server.unref()
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     env: {

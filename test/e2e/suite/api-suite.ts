@@ -11,6 +11,7 @@ import { eventCases } from './event-cases.ts'
 import { fateCases } from './fate-cases.ts'
 import { historyCases } from './history-cases.ts'
 import { httpCases } from './http-cases.ts'
+import { kafkaIngressCases } from './kafka-ingress-cases.ts'
 import { lifecycleCases } from './lifecycle-cases.ts'
 import { mailboxCases } from './mailbox-cases.ts'
 import { personCases } from './person-cases.ts'
@@ -32,6 +33,7 @@ export function apiSuite(kind: BackboneKind, skip: string | false = false): void
     accessCases(world)
     historyCases(world)
     httpCases(world)
+    if (kind === 'distributed') kafkaIngressCases(world)
   })
 }
 

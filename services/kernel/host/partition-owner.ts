@@ -144,7 +144,7 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   let fence = await take(self, tenant, {
     key,
     incarnation: isLost ? UNBUILT : found.incarnation,
-    epoch: found.epoch + 1,
+    epoch: newestEpoch(self, tenant, found.epoch) + 1,
     seq: isLost ? 0 : found.seq,
   })
   await drain(self, tenant)
@@ -153,12 +153,17 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
     const incarnation = self.world.ids.random()
     fence = await take(self, tenant, { key, incarnation, epoch: fence.epoch + 1, seq: 0 })
     self.lost.delete(tenant)
-    self.logged.delete(tenant)
+    self.logged.get(tenant)?.signs.clear()
   }
   const state: TenantState = { fence, uncleared: null, pending: null, hasDue: true }
   self.states.set(tenant, state)
   self.seen.set(tenant, fence)
   return state
+}
+
+/** Epochs go on growing after a flush, so that what was before it stays the past. */
+function newestEpoch<T>({ seen, logged }: Self<T>, tenant: string, found: number): number {
+  return Math.max(found, seen.get(tenant)?.epoch ?? 0, logged.get(tenant)?.epoch ?? 0)
 }
 
 /** Does the store hold less than what was acknowledged to this owner before? */

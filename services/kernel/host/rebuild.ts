@@ -19,6 +19,8 @@ export interface LoggedFence {
   tenant: string
   /** Highest seq by incarnation. */
   signs: Map<string, number>
+  /** Highest epoch of any owner. */
+  epoch: number
   /** Incarnation of the newest record, and when that was appended. */
   last: string
   at: number
@@ -55,11 +57,13 @@ function noteSignature(newest: Map<string, LoggedFence>, step: string, record: L
   if (!headers.ce_tenant || !headers[FENCE_HEADER]) return
   const tenant = Buffer.from(headers.ce_tenant).toString()
   const sign = Buffer.from(headers[FENCE_HEADER]).toString()
-  const [incarnation = '', , seq, owner] = sign.split(' ')
+  const [incarnation = '', epoch, seq, owner] = sign.split(' ')
   if (owner !== undefined && owner !== `${step}/${partition}`) return
   const id = `${partition}\n${tenant}`
   const at = record.timestamp
-  const entry = newest.get(id) ?? { partition, tenant, signs: new Map(), last: incarnation, at }
+  const blank = { partition, tenant, signs: new Map(), epoch: 0, last: incarnation, at }
+  const entry: LoggedFence = newest.get(id) ?? blank
+  entry.epoch = Math.max(entry.epoch, Number(epoch))
   entry.signs.set(incarnation, Math.max(entry.signs.get(incarnation) ?? 0, Number(seq)))
   if (at >= entry.at) Object.assign(entry, { last: incarnation, at })
   newest.set(id, entry)

@@ -29,6 +29,8 @@ interface Self<T> {
   step: Step<T>
   world: StepWorld
   owners: Map<number, PartitionOwner>
+  /** Partitions that the log gave to this process. */
+  assigned: Set<number>
   offsets: OffsetKeeper
   isStopped: boolean
 }
@@ -39,6 +41,7 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     step,
     world,
     owners: new Map(),
+    assigned: new Set(),
     offsets: createOffsetKeeper(world),
     isStopped: false,
   }
@@ -76,11 +79,16 @@ function ownerOf<T>(self: Self<T>, partition: number): PartitionOwner {
 
 /** Drops what was taken away; takes over fences, outboxes and due entries of what is new. */
 async function assign<T>(self: Self<T>, partitions: TopicPartition[]): Promise<void> {
-  const now = new Set(partitions.map(({ partition }) => partition))
+  self.assigned = new Set(partitions.map(({ partition }) => partition))
   for (const partition of self.owners.keys()) {
-    if (!now.has(partition)) self.owners.delete(partition)
+    if (!self.assigned.has(partition)) self.owners.delete(partition)
   }
-  const fresh = [...now].filter(partition => !self.owners.has(partition))
+  await adopt(self)
+}
+
+/** Becomes the owner of assigned partitions that have none here, also after a fence was lost. */
+async function adopt<T>(self: Self<T>): Promise<void> {
+  const fresh = [...self.assigned].filter(partition => !self.owners.has(partition))
   if (fresh.length === 0) return
   const tail = await readJournalTail(self.step, self.world, fresh)
   for (const partition of fresh) {
@@ -101,6 +109,7 @@ async function handle<T>(self: Self<T>, batch: RecordBatch): Promise<void> {
   const { step, world } = self
   const next = (batch.records.at(-1)?.offset ?? -1) + 1
   try {
+    await adopt(self)
     await world.gate()
     const { items, poison } = readAll(step, batch.records)
     if (poison.length > 0) {
@@ -188,6 +197,7 @@ async function tick<T>(self: Self<T>): Promise<void> {
     sinceCheck += DUE_EVERY_MS
     const isCheck = sinceCheck >= CHECK_EVERY_MS
     if (isCheck) sinceCheck = 0
+    if (isCheck) await adopt(self).catch(error => logFailure(self, error, 'taking over'))
     for (const owner of [...self.owners.values()]) {
       if (self.isStopped) return
       try {

@@ -15,7 +15,7 @@ export function createSecretResolver(
   const derived = keys.map(key => createHash('sha256').update(key).digest())
   return {
     async resolve(reference) {
-      if (reference.startsWith('env:')) return environment[reference.slice(4)]
+      if (reference.startsWith('env:')) return variable(environment, reference.slice(4))
       if (reference.startsWith('file:')) {
         return readFile(reference.slice(5), 'utf8').then(
           text => text.trim(),
@@ -38,11 +38,18 @@ export function createSecretResolver(
   }
 }
 
+/** Only what somebody has set: every object also has a `constructor`. */
+function variable(environment: Record<string, string | undefined>, name: string) {
+  return Object.hasOwn(environment, name) ? environment[name] : undefined
+}
+
 function open(sealed: string, keys: readonly Buffer[]): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
   for (const key of keys) {
     try {
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), {
+        authTagLength: 16,
+      })
       decipher.setAuthTag(bytes.subarray(12, 28))
       return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8')
     } catch {

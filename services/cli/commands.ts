@@ -23,7 +23,6 @@ import { publish } from './commands/publish.ts'
 import { rebuild } from './commands/rebuild.ts'
 import { start, stop } from './commands/switch-agent.ts'
 import { tail } from './commands/tail.ts'
-import { testCondition } from './commands/test-condition.ts'
 import { topicsApply, topicsDiff } from './commands/topics.ts'
 import { trace } from './commands/trace.ts'
 import { up } from './commands/up.ts'
@@ -42,7 +41,6 @@ export const COMMANDS: CommandTable = {
   reject,
   stop,
   start,
-  test: testCondition,
   publish,
   tail,
   trace,

@@ -11,7 +11,9 @@ import { startMailboxDispatcher } from '#services/mailbox-dispatcher/service.ts'
 export async function startAllServices({ platform, app, stepWorld }: Process): Promise<Running[]> {
   const controlPlane = await startControlPlane(app, platform, stepWorld('control-plane'))
   const defaultTenant = platform.configuration.AMBIT_TENANT
-  await registerIngest(app, { ...platform, defaultTenant })
+  const onAccepted = (door: string, count: number) =>
+    platform.telemetry.accepted.inc({ door }, count)
+  await registerIngest(app, { ...platform, defaultTenant, onAccepted })
   const dispatcher = await startMailboxDispatcher(app, platform, stepWorld('mailbox-dispatcher'))
   const guard = await startGuard(platform, stepWorld('guard'))
   const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })

@@ -8,6 +8,8 @@ import type { RecordCodec } from '#schemas/codec.ts'
 export interface AcceptWorld {
   log: EventLog
   codec: RecordCodec
+  /** Told once events are durable. */
+  onAccepted?(door: Sender['topic'], count: number): void
 }
 
 /** Where events came from, as the credential says, never as the producer wrote. */
@@ -27,6 +29,7 @@ export async function acceptEvents(
 ): Promise<void> {
   if (events.length === 0) return
   await world.log.append(events.map(event => ingressRecord(world.codec, event, sender)))
+  world.onAccepted?.(sender.topic, events.length)
 }
 
 /** The record of one event: CloudEvents binary mode with the typed event as Avro value. */

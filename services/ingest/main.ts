@@ -4,6 +4,8 @@ import { registerIngest } from './service.ts'
 
 await runProcess('ingest', async ({ platform, app }) => {
   const defaultTenant = platform.configuration.AMBIT_TENANT
-  await registerIngest(app, { ...platform, defaultTenant })
+  const onAccepted = (door: string, count: number) =>
+    platform.telemetry.accepted.inc({ door }, count)
+  await registerIngest(app, { ...platform, defaultTenant, onAccepted })
   return []
 })

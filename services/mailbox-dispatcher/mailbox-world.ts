@@ -28,6 +28,8 @@ export interface MailboxWorld {
   heartbeatAgeMs?(): number
   /** How long effects go on without the control plane, ms. Default 1 h. */
   continuityMs?: number
+  /** Counts steps of messages that this process made durable. */
+  onTransition?(state: string): void
   /** Reads an event's body where it lies; by default Avro `event` records and outside producers'. */
   readEvent?(record: LogRecord): EventRecord | Promise<EventRecord>
 }

@@ -71,7 +71,10 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
     ...world,
     tenants: () => directory.tenants(),
     onDurable: outputs => {
-      for (const transition of transitionsOf(outputs)) heard(transition)
+      for (const transition of transitionsOf(outputs)) {
+        heard(transition)
+        world.onTransition?.(transition.state)
+      }
     },
   })
   const performer = createPerformer({ runner, detector, partitions: await partitionsOf(world) })
@@ -82,7 +85,10 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
     ...createLeaseOperations(world, { performer, runner }),
     ...createPersonOperations(parts),
     note: outputs => {
-      for (const { tenant, agent } of transitionsOf(outputs)) bell.ring(tenantKey(tenant, agent))
+      for (const { tenant, agent, state } of transitionsOf(outputs)) {
+        bell.ring(tenantKey(tenant, agent))
+        world.onTransition?.(state)
+      }
     },
     async stop() {
       await following.stop()

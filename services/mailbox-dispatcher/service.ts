@@ -28,6 +28,7 @@ export async function startMailboxDispatcher(
     barrier: () => tables.barrier(),
     heartbeatAgeMs: () => tables.heartbeatAgeMs(),
     continuityMs: configuration.AMBIT_CONTINUITY_MS,
+    onTransition: state => platform.telemetry.transitions.inc({ state }),
   })
   const nudge = createPushNudge({
     ...platform,

@@ -30,6 +30,13 @@ export const SETTINGS = {
     .string()
     .optional()
     .describe('Brokers, `host:port` with commas; with it the host is distributed.'),
+  AMBIT_KAFKA_TLS: flag.default(false).describe('Talk TLS to the brokers.'),
+  AMBIT_KAFKA_USERNAME: z.string().optional().describe('SASL user of the brokers.'),
+  AMBIT_KAFKA_PASSWORD: z.string().optional().describe('SASL password of the brokers.'),
+  AMBIT_KAFKA_MECHANISM: z
+    .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
+    .default('scram-sha-512')
+    .describe('SASL mechanism, where a user is given.'),
   AMBIT_TOPIC_PREFIX: z.string().default('ambit.').describe('Prefix of every topic and subject.'),
   AMBIT_PARTITIONS: integer(1, 512)
     .optional()
@@ -44,6 +51,8 @@ export const SETTINGS = {
     .string()
     .optional()
     .describe('Confluent-compatible registry; schema ids are local without one.'),
+  AMBIT_SCHEMA_REGISTRY_USERNAME: z.string().optional().describe('User of the registry.'),
+  AMBIT_SCHEMA_REGISTRY_PASSWORD: z.string().optional().describe('Password of the registry.'),
   AMBIT_SECRET_KEYS: z
     .string()
     .optional()
@@ -128,6 +137,7 @@ function checkTogether(settings: Configuration): void {
       'AMBIT_SECRET_KEYS is needed on Kafka, the same on every service: it signs lease handles.',
     )
   }
+  checkPairs(settings)
   const oidc = [
     settings.AMBIT_OIDC_ISSUER,
     settings.AMBIT_OIDC_AUDIENCE,
@@ -135,5 +145,16 @@ function checkTogether(settings: Configuration): void {
   ]
   if (oidc.some(Boolean) && !oidc.every(Boolean)) {
     throw new AmbitError('invalid', 'AMBIT_OIDC_ISSUER, _AUDIENCE and _JWKS_URL belong together.')
+  }
+}
+
+function checkPairs(settings: Configuration): void {
+  const pairs = [
+    ['AMBIT_KAFKA_USERNAME', 'AMBIT_KAFKA_PASSWORD'],
+    ['AMBIT_SCHEMA_REGISTRY_USERNAME', 'AMBIT_SCHEMA_REGISTRY_PASSWORD'],
+  ] as const
+  for (const [user, password] of pairs) {
+    if (Boolean(settings[user]) === Boolean(settings[password])) continue
+    throw new AmbitError('invalid', `${user} and ${password} belong together; set both or neither.`)
   }
 }

@@ -1,4 +1,6 @@
 /** The distributed backbone: Kafka, Redis, and a schema registry where one is configured. */
+
+import type { KafkaSettings } from '#kernel/adapters/kafka/kafka-connection.ts'
 import { createKafkaEventLog } from '#kernel/adapters/kafka/kafka-event-log.ts'
 import { createTopicAdmin } from '#kernel/adapters/kafka/topic-admin.ts'
 import { openRedisStateStore } from '#kernel/adapters/redis/redis-state-store.ts'
@@ -21,7 +23,7 @@ export async function openDistributed(
 ): Promise<Backbone> {
   const { AMBIT_KAFKA_BROKERS: brokers = '', AMBIT_TOPIC_PREFIX: prefix } = configuration
   const { AMBIT_REDIS_URL: url = '', AMBIT_REDIS_PREFIX: redisPrefix } = configuration
-  const settings = { brokers: brokers.split(','), prefix, clientId: 'ambit', logger }
+  const settings = kafkaSettings(configuration, { brokers, prefix, logger })
   if (configuration.AMBIT_TOPICS_APPLY) await applyTopics(configuration, settings)
   const store = await openRedisStateStore({
     url,
@@ -30,7 +32,9 @@ export async function openDistributed(
   })
   const log = createKafkaEventLog(settings)
   const registryUrl = configuration.AMBIT_SCHEMA_REGISTRY_URL
-  const registry = registryUrl ? createSchemaRegistry({ url: registryUrl }) : undefined
+  const registry = registryUrl
+    ? createSchemaRegistry({ url: registryUrl, auth: registryAuth(configuration) })
+    : undefined
   return {
     kind: 'distributed',
     log,
@@ -44,11 +48,27 @@ export async function openDistributed(
   }
 }
 
-/** Two processes may start at once: a topic that the other one just made is no failure. */
-async function applyTopics(
+function kafkaSettings(
   configuration: Configuration,
-  settings: { brokers: string[]; prefix: string; clientId: string; logger: Logger },
-): Promise<void> {
+  { brokers, prefix, logger }: { brokers: string; prefix: string; logger: Logger },
+): KafkaSettings {
+  const { AMBIT_KAFKA_USERNAME: username, AMBIT_KAFKA_PASSWORD: password } = configuration
+  const mechanism = configuration.AMBIT_KAFKA_MECHANISM
+  return {
+    ...{ brokers: brokers.split(','), prefix, clientId: 'ambit', logger },
+    ssl: configuration.AMBIT_KAFKA_TLS || undefined,
+    sasl: username && password ? { mechanism, username, password } : undefined,
+  }
+}
+
+function registryAuth(configuration: Configuration) {
+  const { AMBIT_SCHEMA_REGISTRY_USERNAME: username } = configuration
+  const { AMBIT_SCHEMA_REGISTRY_PASSWORD: password } = configuration
+  return username && password ? { username, password } : undefined
+}
+
+/** Two processes may start at once: a topic that the other one just made is no failure. */
+async function applyTopics(configuration: Configuration, settings: KafkaSettings): Promise<void> {
   const admin = createTopicAdmin(settings)
   const partitions = configuration.AMBIT_PARTITIONS ?? PARTITIONS
   const plan = { partitions, replicationFactor: configuration.AMBIT_REPLICATION }

@@ -1,5 +1,5 @@
 /** Metrics of one process, with stable names; dashboards and alerts depend on them. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface Telemetry {
   registry: Registry
@@ -8,10 +8,8 @@ export interface Telemetry {
   /** Candidates decided, by their fate; a repeat counts apart. */
   decisions: Counter<'fate' | 'stage'>
   repeats: Counter
-  /** Ms from an event's acceptance to its decision. */
-  decisionLatency: Histogram
-  /** Lease operations, by name and outcome. */
-  mailbox: Counter<'operation' | 'outcome'>
+  /** Steps of messages through mailboxes, by the state reached. */
+  transitions: Counter<'state'>
   /** Calls that tell an executor to claim, by outcome. */
   nudges: Counter<'outcome'>
   /** Seconds since the last heartbeat of the control plane. */
@@ -42,16 +40,10 @@ export function createTelemetry(): Telemetry {
       help: 'Candidates seen again.',
       registers,
     }),
-    decisionLatency: new Histogram({
-      name: 'ambit_decision_latency_ms',
-      help: 'Ms from acceptance of an event to its decision.',
-      buckets: [2, 5, 10, 20, 50, 100, 250, 500, 1000, 5000, 30_000],
-      registers,
-    }),
-    mailbox: new Counter({
-      name: 'ambit_mailbox_operations_total',
-      help: 'Operations on mailboxes.',
-      labelNames: ['operation', 'outcome'],
+    transitions: new Counter({
+      name: 'ambit_mailbox_transitions_total',
+      help: 'Steps of messages through mailboxes.',
+      labelNames: ['state'],
       registers,
     }),
     nudges: new Counter({

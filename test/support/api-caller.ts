@@ -65,7 +65,8 @@ export function createApi(url: string, key: string): Api {
     const answer = await call(method, path, { body })
     const isGood = answer.status >= 200 && answer.status < 300
     assert.ok(isGood, `${method} ${path}: ${answer.status} ${answer.text.slice(0, 600)}`)
-    return answer.json as T
+    const link: unknown = answer.status === 202 ? answer.json?.status : undefined
+    return String(link).startsWith('/v1/changes/') ? outcomeOf<T>(call, String(link)) : answer.json
   }
   const decisions = async (query: Record<string, string>) =>
     (await ok<Page<Decision>>('GET', `/v1/decisions?${new URLSearchParams(query)}`)).items
@@ -97,6 +98,16 @@ export function createApi(url: string, key: string): Api {
     subscription: id => ok('GET', `/v1/subscriptions/${id}`),
     messages: (mailbox, state) => allMessages(ok, mailbox, state),
   }
+}
+
+/** A change that took longer than a caller waits is told by its link. */
+function outcomeOf<T>(call: Api['call'], link: string): Promise<T> {
+  return eventually(`the outcome of ${link}`, async () => {
+    const { status, json } = await call('GET', link)
+    if (status === 202) return 'still pending'
+    assert.ok(json.status < 300, JSON.stringify(json))
+    return json.body
+  })
 }
 
 async function allMessages(ok: Api['ok'], mailbox: string, state?: string): Promise<Message[]> {

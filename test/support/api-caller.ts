@@ -16,7 +16,7 @@ export interface Answer {
   headers: Record<string, string | string[] | undefined>
   text: string
   /** The body as JSON, unchecked; `undefined` where it is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: an answer of unknown shape is what a test asserts on.
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on answers of any shape.
   json: any
 }
 

@@ -13,6 +13,7 @@ import { formatApiKey, hashSecret } from '#kernel/host/authenticate.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import { type HttpSender, SendFailure } from '#kernel/ports/http-sender.ts'
 import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
+import { withoutSecrets } from '../read-model/without-secrets.ts'
 import { pageOf, pageQuery } from './page.ts'
 import { permitted } from './permitted.ts'
 import { ifMatchOf, sendChange } from './send-change.ts'
@@ -253,7 +254,10 @@ function changeRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
   app.get('/v1/changes/:id', { schema: { params: idParams } }, async (request, reply) => {
     const { tenant } = await permitted(world, request, 'read')
     const answer = world.registry.answerOf(tenant, request.params.id)
-    if (answer) return { changeId: answer.changeId, status: answer.status, body: answer.body }
+    if (answer) {
+      const { changeId, status, body } = answer
+      return { changeId, status, body: withoutSecrets(body) }
+    }
     return reply.code(202).send({ changeId: request.params.id, status: 'pending' })
   })
 }

@@ -311,7 +311,7 @@ function tenantCases(world: GetWorld): void {
 }
 
 function stopCases(world: GetWorld): void {
-  it('a stopped agent is not woken until it is started, and what waits is not claimed', async () => {
+  it('a stopped agent is not woken until it is started', async () => {
     const s = createScene(world().api, 'stop')
     const subscription = await s.subscribe()
     const path = `/v1/agents/${s.agent}`
@@ -328,6 +328,24 @@ function stopCases(world: GetWorld): void {
       404,
       'not-found',
     )
+  })
+
+  it('what waits in the mailbox of a stopped agent is claimed after its start', async () => {
+    const s = createScene(world().api, 'stop-waiting')
+    const subscription = await s.subscribe()
+    assert.equal((await s.fate(subscription)).fate, 'delivered')
+    const path = `/v1/agents/${s.agent}`
+    await s.api.ok('POST', `${path}/stop`, { reason: 'odd answers' })
+    // The decision made under the stop shows that the tables have it.
+    assert.equal((await s.fate(subscription)).fate, 'inactive')
+    assert.deepEqual(await s.api.claim(s.agent, { waitMs: 300 }), [])
+    const turn = { session: 'x', kind: 'turn', input: 1 }
+    const refused = await s.api.call('POST', `/v1/mailboxes/${s.agent}/continuations`, {
+      body: turn,
+    })
+    assertProblem(refused, 409, 'conflict')
+    await s.api.ok('POST', `${path}/start`, { reason: 'mended' })
+    assert.equal((await s.take()).attempt, 1)
   })
 
   it('a stopped tenant wakes nobody', async () => {

@@ -137,7 +137,7 @@ async function statusOf(
   }
 }
 
-/** The data of the one message as it lies in the answer: its bytes, not what a parser makes of it. */
+/** The data of the one message as its bytes lie in the answer, before any parser. */
 async function rawMessage(api: Api, agent: string): Promise<string> {
   const body = { executor: 'e2e', leaseMs: 60_000, waitMs: 20_000, max: 1 }
   const { text, json } = await api.call('POST', `/v1/mailboxes/${agent}/claim`, { body })

@@ -192,7 +192,7 @@ function explainCases(scene: MakeScene): void {
 }
 
 function unmatchedCases(scene: MakeScene): void {
-  it('events from before the subscription, of other types, or never sent are explained', async () => {
+  it('events from before, of other types, or never sent are explained', async () => {
     const s = scene('before')
     const witness = await s.subscribe(undefined, { name: 'witness' })
     const early = await s.send()

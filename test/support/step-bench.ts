@@ -113,8 +113,8 @@ export interface StepBench {
   faults: Faults
   /** What a receiver of the journal understands: repeats of an id are left out. */
   journal(): { id: string; count: number }[]
-  /** A process of its own. */
-  world(name: string, over?: Partial<StepWorld>): StepWorld
+  /** A process of its own; after `crash` none of its calls is answered. */
+  world(name: string, over?: Partial<StepWorld>): StepWorld & { crash(): void }
 }
 
 export function createStepBench({ isAtomic = false, partitions = 1 } = {}): StepBench {
@@ -137,15 +137,20 @@ export function createStepBench({ isAtomic = false, partitions = 1 } = {}): Step
   return {
     ...{ clock, log, store, faults },
     journal: () => distinct(log.records(JOURNAL)),
-    world: (name, over = {}) => ({
-      log: log.open(name),
-      store: store.open(name),
-      ...{ clock, logger: silentLogger, writer: jsonWriter },
-      ids: { random: () => String(++randoms).padStart(32, '0') },
-      gate: async () => {},
-      knownTenants: () => [],
-      ...over,
-    }),
+    world(name, over = {}) {
+      const own = { log: log.open(name), store: store.open(name) }
+      return {
+        ...{ ...own, clock, logger: silentLogger, writer: jsonWriter },
+        ids: { random: () => String(++randoms).padStart(32, '0') },
+        gate: async () => {},
+        knownTenants: () => [],
+        crash() {
+          own.log.crash()
+          own.store.crash()
+        },
+        ...over,
+      }
+    },
   }
 }
 

@@ -2,6 +2,7 @@
 import { parseWith } from '#kernel/domain/parse-with.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import { nameSchema } from '#kernel/domain/subscription.ts'
+import { AmbitError } from '#kernel/errors.ts'
 import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 /** Resolves when the agent exists, or leaves it to the registry to refuse. */
@@ -14,12 +15,15 @@ export async function ensureAgent(
   if (world.directory.agent(by.tenant, agent)) return
   const id = parseWith(nameSchema, agent)
   const system: Principal = { tenant: by.tenant, kind: 'system', id: 'embedded', roles: [] }
-  await world.registry.ask(system, {
+  const { kind } = await world.registry.ask(system, {
     kind: 'agent',
     id,
     action: 'put',
     body: {},
     reason: 'named by a subscription',
   })
+  if (kind === 'pending') {
+    throw new AmbitError('not-ready', `The agent ${id} is still being created; try again soon.`)
+  }
   await world.tables.barrier()
 }

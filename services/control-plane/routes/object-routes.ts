@@ -92,7 +92,10 @@ function agentRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
     if (body.push) await checkPushUrl(world, body.push.url)
     const ifVersion = ifMatchOf(request)
     const order = { kind: 'agent' as const, id, action: 'put', body, ifVersion }
-    return sendChange(reply, await world.registry.ask(by, order), agentView)
+    const result = await world.registry.ask(by, order)
+    // Bounds of an agent hold for the next claim, on this replica at least.
+    await world.tables.barrier()
+    return sendChange(reply, result, agentView)
   })
   app.delete('/v1/agents/:id', { schema: { params: idParams } }, async (request, reply) => {
     const by = await permitted(world, request, 'policy:write')
@@ -163,6 +166,8 @@ function keyRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
     // A key works from the moment it is shown, on this replica at least.
     await world.tables.barrier()
     const key = formatApiKey(by.tenant, id, secret)
+    // A slow registry must not cost the only sight of the secret.
+    if (result.kind === 'pending') return sendChange(reply, result, doc => doc, { id, key })
     return sendChange(reply, result, doc => ({ ...keyView(doc), key }))
   })
   app.get('/v1/keys', { schema: { querystring: pageQuery } }, async request => {

@@ -3,11 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AmbitError } from '#kernel/errors.ts'
 import type { ChangeResult } from '../registry/registry-client.ts'
 
-/** The object with its status, or 202 with a status link. */
+/** The object with its status, or 202 with a status link and what is known already. */
 export function sendChange(
   reply: FastifyReply,
   result: ChangeResult,
   view: (doc: unknown) => unknown = doc => doc,
+  pending: Record<string, unknown> = {},
 ): FastifyReply {
   if (result.kind === 'answered') {
     const version = (result.body as { version?: number } | null)?.version
@@ -15,7 +16,10 @@ export function sendChange(
     return reply.code(result.status).send(result.body === null ? {} : view(result.body))
   }
   const link = `/v1/changes/${result.changeId}`
-  return reply.code(202).header('location', link).send({ changeId: result.changeId, status: link })
+  return reply
+    .code(202)
+    .header('location', link)
+    .send({ ...pending, changeId: result.changeId, status: link })
 }
 
 /** `If-Match: "3"` or `3`; `null` when absent or `*`. */

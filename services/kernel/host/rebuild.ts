@@ -7,6 +7,7 @@ import type { Fence } from '#kernel/ports/state-store.ts'
 import { decodeOutbox } from './outbox.ts'
 import { FENCE_HEADER, type Rebuild, type Restored, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
+import type { TenantCensus } from './tenant-census.ts'
 
 /** Documents written by one commit of a rebuild. */
 const CHUNK = 200
@@ -73,11 +74,14 @@ function noteSignature(newest: Map<string, LoggedFence>, step: string, record: L
 export async function rebuildTenant<T>(
   step: Step<T>,
   world: StepWorld,
-  target: { partition: number; tenant: string; fence: Fence },
+  target: { partition: number; tenant: string; fence: Fence; census?: TenantCensus },
 ): Promise<void> {
   if (!step.rebuild) return
-  const { partition, tenant } = target
+  const { partition, tenant, census } = target
   const fence = await closeToOthers(step, world, target)
+  // After closing: what a former owner may still append was committed, and drained, before.
+  const isKnown = census === undefined || (await census.has(tenant))
+  const sources = isKnown ? step.rebuild.sources : []
   const restored: Restored = {
     documents: new Map(),
     counters: new Map(),
@@ -85,8 +89,7 @@ export async function rebuildTenant<T>(
     outputs: [],
   }
   const other: Restored = { documents: new Map(), counters: new Map(), due: new Map(), outputs: [] }
-  for (const { topic, ageMs } of step.rebuild.sources) {
-    if (await isEmpty(world, topic, partition)) continue
+  for (const { topic, ageMs } of sources) {
     const now = world.clock.now()
     const of = (name: string) => (name === tenant ? restored : other)
     await readOnce(world.log, {
@@ -147,12 +150,6 @@ async function closeToOthers<T>(
     await world.store.commit({ tenant, clear: entries.map(({ id }) => ({ outbox, id })) })
   }
   return { ...fence, seq: fence.seq + 1 }
-}
-
-/** A partition that never held a record needs no reader: the usual case of a new tenant. */
-async function isEmpty(world: StepWorld, topic: string, partition: number): Promise<boolean> {
-  const ends = await world.log.endOffsets([topic])
-  return ends.find(end => end.partition === partition)?.offset === 0
 }
 
 async function writeBack<T>(

@@ -12,6 +12,7 @@ import { createPartitionOwner, NotOwner, type PartitionOwner } from './partition
 import { readJournalTail, rebuildTenant } from './rebuild.ts'
 import { FENCE_HEADER, type Step, type StepItem } from './step.ts'
 import type { StepWorld } from './step-world.ts'
+import { createTenantCensus, type TenantCensus } from './tenant-census.ts'
 
 export interface RunningStep {
   stop(): Promise<void>
@@ -29,6 +30,8 @@ interface Self<T> {
   step: Step<T>
   world: StepWorld
   owners: Map<number, PartitionOwner>
+  /** What the log says of tenants; it only grows, so a lost partition loses nothing by it. */
+  censuses: Map<number, TenantCensus>
   /** Partitions that the log gave to this process. */
   assigned: Set<number>
   offsets: OffsetKeeper
@@ -41,6 +44,7 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     step,
     world,
     owners: new Map(),
+    censuses: new Map(),
     assigned: new Set(),
     offsets: createOffsetKeeper(world),
     isStopped: false,
@@ -71,10 +75,19 @@ function ownerOf<T>(self: Self<T>, partition: number): PartitionOwner {
   const { step, world } = self
   const owner = createPartitionOwner(step, partition, {
     ...world,
-    rebuild: (p, tenant, fence) => rebuildTenant(step, world, { partition: p, tenant, fence }),
+    rebuild: (p, tenant, fence) =>
+      rebuildTenant(step, world, { partition: p, tenant, fence, census: censusOf(self, p) }),
   })
   self.owners.set(partition, owner)
   return owner
+}
+
+function censusOf<T>(self: Self<T>, partition: number): TenantCensus {
+  const topics = self.step.rebuild?.sources.map(({ topic }) => topic) ?? []
+  const census =
+    self.censuses.get(partition) ?? createTenantCensus(self.world.log, topics, partition)
+  self.censuses.set(partition, census)
+  return census
 }
 
 /** Drops what was taken away; takes over fences, outboxes and due entries of what is new. */

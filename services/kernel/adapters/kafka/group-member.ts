@@ -51,7 +51,13 @@ export interface Tenure {
 
 /** What a member needs from its user. */
 export interface MemberOptions {
+  /**
+   * Connections for membership alone. A join that is cut off leaves a member behind that nobody is,
+   * for which the group waits; so no failure of reading may cut it.
+   */
   session: ClusterSession
+  /** Knows topics and leaders for whoever reads. */
+  reading: ClusterSession
   logger: KafkaLogger
   group: string
   times: GroupTimes
@@ -133,7 +139,7 @@ async function leave({ session, group, memberId }: Member): Promise<void> {
 }
 
 async function join(member: Member): Promise<ActiveTenure> {
-  const { session, group, times } = member
+  const { session, reading, group, times } = member
   const topics = await member.topics()
   const broker = await session.coordinator(group)
   const joined = await broker.joinGroup({
@@ -156,17 +162,17 @@ async function join(member: Member): Promise<ActiveTenure> {
   // The partitions' leaders must be known before reading starts.
   const known = new Set(topics)
   if (partitions.some(({ topic }) => !known.has(topic))) {
-    await session.track([...new Set([...topics, ...partitions.map(({ topic }) => topic)])])
+    await reading.track([...new Set([...topics, ...partitions.map(({ topic }) => topic)])])
   }
   return createTenure(member, broker, { generation: joined.generationId, partitions, sentAt })
 }
 
 async function assignment(
-  { session }: Member,
+  { reading }: Member,
   members: { memberId: string; memberMetadata: Buffer }[],
 ) {
-  const topics = await session.track(topicsOf(members))
-  const places = topics.flatMap(topic => session.partitionsOf(topic))
+  const topics = await reading.track(topicsOf(members))
+  const places = topics.flatMap(topic => reading.partitionsOf(topic))
   const memberIds = members.map(({ memberId }) => memberId)
   return encodeAssignment(assignPartitions(memberIds, places))
 }

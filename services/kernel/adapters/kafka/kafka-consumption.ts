@@ -40,6 +40,7 @@ export async function consumeKafka(
 ): Promise<Consumption> {
   const { logger } = connection
   const session = createClusterSession(connection)
+  const membership = createClusterSession(connection)
   const pumps = new Map<string, RecordPump>()
   const fetcher = createPartitionFetcher({
     session,
@@ -60,7 +61,8 @@ export async function consumeKafka(
   }
   const { group } = options
   const member = startGroupMember({
-    session,
+    session: membership,
+    reading: session,
     logger,
     group,
     times,
@@ -79,7 +81,7 @@ export async function consumeKafka(
       self.stopped.abort()
       await Promise.all([member.stop(), watching])
       fetcher.stop()
-      await session.close()
+      await Promise.all([session.close(), membership.close()])
     },
   }
 }

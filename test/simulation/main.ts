@@ -30,8 +30,6 @@ interface Settings {
   isCovering: boolean
 }
 
-process.exitCode = await main()
-
 async function main(): Promise<number> {
   const settings = readSettings()
   if (typeof settings === 'string') {
@@ -119,14 +117,9 @@ function printResult({ events, bug }: Settings, { seed, violations, trace }: See
   process.stdout.write(`${text.join('\n')}\n`)
 }
 
-let known: string | undefined
-
 function commit(): string {
-  if (known === undefined) {
-    const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' })
-    known = stdout?.trim() || 'unknown'
-  }
-  return known
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' })
+  return stdout?.trim() || 'unknown'
 }
 
 /** In how many seeds everything was reached; answers whether something was too rare. */
@@ -152,3 +145,5 @@ function columns(rows: string[]): string {
       .join('   '),
   ).join('\n')
 }
+
+process.exitCode = await main()

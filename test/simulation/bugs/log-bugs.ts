@@ -1,0 +1,188 @@
+/** Bugs of those who use the log, planted between them and it. */
+import type { EventLog, LogRecord, OutgoingRecord } from '#kernel/ports/event-log.ts'
+import type { SimProcess } from '../sim-process.ts'
+import type { World } from '../world.ts'
+import type { Bug } from './bug.ts'
+
+function withLog(process: SimProcess, change: (log: EventLog) => Partial<EventLog>): SimProcess {
+  return { ...process, log: { ...process.log, ...change(process.log) } }
+}
+
+/** A process whose table documents are changed while it reads them. */
+function withTables(
+  process: SimProcess,
+  { codec }: World,
+  edit: (document: { version: number; doc: unknown }) => void,
+): SimProcess {
+  const change = (record: LogRecord): LogRecord => {
+    if (record.topic !== 'subscriptions' || !record.value) return record
+    try {
+      const document = codec.decode('table-document', record.value)
+      if (document.kind !== 'subscription') return record
+      edit(document)
+      return { ...record, value: codec.encode('table-document', document) }
+    } catch {
+      return record
+    }
+  }
+  return withLog(process, log => ({
+    follow: options =>
+      log.follow({
+        ...options,
+        onRecords: records => options.onRecords(records.map(change)),
+      }),
+  }))
+}
+
+function withoutLineage(record: OutgoingRecord, { codec }: World): OutgoingRecord {
+  if (record.topic !== 'ingress.platform' || !record.value) return record
+  const event = codec.decode('event', record.value)
+  const { lineage: _lineage, ...attributes } = event.attributes
+  return { ...record, value: codec.encode('event', { ...event, attributes }) }
+}
+
+/** Is the record a change marker? */
+function isMarker({ topic, value }: LogRecord, { codec }: World): boolean {
+  if (topic !== 'candidates' || !value) return false
+  try {
+    return codec.decode('candidate', value).kind === 'marker'
+  } catch {
+    return false
+  }
+}
+
+export const LOG_BUGS: readonly Bug[] = [
+  {
+    name: 'offsets-first',
+    meaning: 'the offset is stored before the records were handled',
+    wrap: process =>
+      withLog(process, log => ({
+        consume: options =>
+          log.consume({
+            ...options,
+            async handle(batch) {
+              await batch.commit((batch.records.at(-1)?.offset ?? -1) + 1)
+              await options.handle(batch)
+            },
+          }),
+      })),
+  },
+  {
+    name: 'answer-before-durable',
+    meaning: 'an append is answered before it is written',
+    wrap: (process, world) =>
+      withLog(process, log => ({
+        async append(records) {
+          if (!records.some(({ topic }) => topic.startsWith('ingress.'))) return log.append(records)
+          world.clock.after(200, () => {
+            if (!process.isDead()) void log.append(records).catch(() => {})
+          })
+          return []
+        },
+      })),
+  },
+  {
+    name: 'lineage-dropped',
+    meaning: 'events of runs carry no lineage',
+    wrap: (process, world) =>
+      withLog(process, log => ({
+        append: records => log.append(records.map(record => withoutLineage(record, world))),
+      })),
+  },
+  {
+    name: 'poison-stops',
+    meaning: 'a record that cannot be read stops its partition',
+    wrap: (process, world) =>
+      withLog(process, log => ({
+        consume: options =>
+          log.consume({
+            ...options,
+            async handle(batch) {
+              const bad = batch.records.find(({ value }) => value && value.length < 6)
+              if (bad) throw new Error(`unreadable at ${world.clock.now()}`)
+              await options.handle(batch)
+            },
+          }),
+      })),
+  },
+  {
+    name: 'marker-ignored',
+    meaning: 'the guard knows changes from its table alone, and that lags',
+    wrap: (process, world) =>
+      withLog(process, log => ({
+        follow: options => {
+          if (!options.topics.includes('subscriptions')) return log.follow(options)
+          return log
+            .follow({
+              ...options,
+              async onRecords(records) {
+                await process.clock.sleep(400)
+                await options.onRecords(records)
+              },
+            })
+            .then(following => ({ ...following, barrier: async () => {} }))
+        },
+        consume: options =>
+          log.consume({
+            ...options,
+            handle: batch => {
+              const records = batch.records.filter(record => !isMarker(record, world))
+              return options.handle({ ...batch, records: records.length > 0 ? records : [] })
+            },
+          }),
+      })),
+  },
+  {
+    name: 'no-read-barrier',
+    meaning: 'events are matched before the tables have caught up',
+    wrap: process =>
+      withLog(process, log => ({
+        follow: async options => {
+          if (!options.topics.includes('subscriptions')) return log.follow(options)
+          const following = await log.follow({
+            ...options,
+            async onRecords(records) {
+              await process.clock.sleep(300)
+              await options.onRecords(records)
+            },
+          })
+          let isFirst = true
+          return {
+            ...following,
+            async barrier(timeoutMs) {
+              if (isFirst) await following.barrier(timeoutMs)
+              isFirst = false
+            },
+          }
+        },
+      })),
+  },
+  {
+    name: 'late-append-wins',
+    meaning: 'the last record of a table wins, whatever its version',
+    wrap: (process, world) => {
+      let versions = 0
+      return withTables(process, world, document => {
+        versions += 1
+        document.version = versions
+      })
+    },
+  },
+  {
+    name: 'start-ignored',
+    meaning: 'a new subscription sees events from before its start',
+    wrap: (process, world) =>
+      withTables(process, world, ({ doc }) => Object.assign(doc as object, { startsAt: {} })),
+  },
+  {
+    name: 'message-before-decision',
+    meaning: 'messages are appended first, and a cut leaves them without a decision',
+    wrap: process =>
+      withLog(process, log => ({
+        append: records => {
+          const isDecision = ({ topic }: OutgoingRecord) => topic === 'decisions'
+          return log.append(records.filter(record => !isDecision(record)))
+        },
+      })),
+  },
+]

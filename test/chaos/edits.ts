@@ -1,5 +1,6 @@
 /** Edits of one subscription, each followed at once by events that the edit decides about. */
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '#test/support/cluster.ts'
 import type { Scene } from './scene.ts'
 
@@ -14,6 +15,9 @@ export interface EditReport {
 
 const NAME = 'edited'
 const TYPE = 'chaos.edited'
+/** How long an event may take until it is seen in the mailbox. */
+const FATE_MS = 8000
+const POLL_MS = 20
 
 /** A subscription to edit; its executor is not needed: what counts is the mailbox topic. */
 export async function makeEdited(scene: Scene): Promise<string> {
@@ -22,6 +26,9 @@ export async function makeEdited(scene: Scene): Promise<string> {
     filters: [{ exact: { 'data.edit': 'none' } }],
     limits: { storm: null },
   }
+  const put = { method: 'PUT', body: { maxConcurrentLeases: 1 } }
+  const agent = await scene.cluster.call('control-plane', `/v1/agents/${NAME}`, put)
+  assert.equal(agent.status, 201, JSON.stringify(agent.body))
   const made = await scene.cluster.call('control-plane', '/v1/subscriptions', { body })
   assert.equal(made.status, 201, JSON.stringify(made.body))
   const { id } = made.body as { id: string }
@@ -31,7 +38,7 @@ export async function makeEdited(scene: Scene): Promise<string> {
 
 /** Edits `times` times in turn: another filter; a pause; a resume. */
 export async function editAndSend(
-  { cluster }: Scene,
+  { cluster, ledger }: Scene,
   id: string,
   times: number,
 ): Promise<EditReport> {
@@ -53,6 +60,9 @@ export async function editAndSend(
     ])
     report[isPause ? 'unwanted' : 'wanted'].push(events[0])
     if (old !== value) report.unwanted.push(events[1])
+    // The next edit would rightly judge what has no fate yet; after a pause it comes at once.
+    const isThere = () => isPause || ledger.messagesOf(NAME, events[0]) > 0
+    for (let waited = 0; waited < FATE_MS && !isThere(); waited += POLL_MS) await sleep(POLL_MS)
   }
   return report
 }

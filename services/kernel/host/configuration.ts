@@ -13,6 +13,9 @@ const origins = z
   .refine(list => list.every(isOrigin), 'Each must be an origin such as http://127.0.0.1:9000')
 const flag = z.enum(['true', 'false', '1', '0']).transform(text => text === 'true' || text === '1')
 
+/** Least length of a key that signs lease handles and seals secrets, in characters. */
+export const SECRET_KEY_MIN = 32
+
 export const SETTINGS = {
   AMBIT_HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   AMBIT_PORT: integer(0, 65_535).default(7171).describe('Port to listen on; 0 takes a free one.'),
@@ -55,6 +58,10 @@ export const SETTINGS = {
   AMBIT_SCHEMA_REGISTRY_PASSWORD: z.string().optional().describe('Password of the registry.'),
   AMBIT_SECRET_KEYS: z
     .string()
+    .refine(
+      text => text.split(',').every(key => key.length >= SECRET_KEY_MIN),
+      `Each key needs at least ${SECRET_KEY_MIN} characters`,
+    )
     .optional()
     .describe(
       'Keys that sign lease handles and seal secrets, 32 characters or more each, newest ' +

@@ -21,7 +21,7 @@ import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
 import type { Backbone } from './backbone.ts'
-import type { Configuration } from './configuration.ts'
+import { type Configuration, SECRET_KEY_MIN } from './configuration.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { openDistributed } from './distributed.ts'
 import { openEmbedded } from './embedded.ts'
@@ -106,11 +106,11 @@ function oidcOf(settings: Configuration) {
 }
 
 function secretKeys(settings: Configuration): string[] {
-  const keys = settings.AMBIT_SECRET_KEYS?.split(',') ?? [keptSecret(settings, 'secret-key')]
-  if (keys.some(key => key.length < 32)) {
-    throw new AmbitError('invalid', 'AMBIT_SECRET_KEYS: each key needs at least 32 characters.')
-  }
-  return keys
+  if (settings.AMBIT_SECRET_KEYS) return settings.AMBIT_SECRET_KEYS.split(',')
+  const kept = keptSecret(settings, 'secret-key')
+  if (kept.length >= SECRET_KEY_MIN) return [kept]
+  const path = join(settings.AMBIT_DATA_DIR, 'secret-key')
+  throw new AmbitError('invalid', `${path} was cut off: restore it, or remove it for a new key.`)
 }
 
 /** The embedded host makes the administrator's key at its first start. */

@@ -45,6 +45,8 @@ export function createOffsetKeeper({
   }
   return {
     async finished(batch, next) {
+      // The last batch in hand: nobody comes back for it later.
+      if (isStopped) return store({ batch, next }, logger)
       waiting.set(`${batch.topic}/${batch.partition}`, { batch, next })
       if (isWaiting) return
       isWaiting = true

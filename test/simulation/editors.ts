@@ -133,3 +133,11 @@ export async function editOnce(
     await producer.publish(tenant, producer.make(tenant, { type: random.pick(TYPES) }))
   }
 }
+
+/** People let every agent work again, so that what is left can be finished. */
+export async function startAgents(place: Workplace): Promise<void> {
+  const orders = TENANTS.flatMap(tenant =>
+    AGENTS.map(id => ask(place, tenant, { kind: 'agent', id, action: 'start' })),
+  )
+  await Promise.all(orders)
+}

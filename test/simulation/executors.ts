@@ -62,8 +62,9 @@ export async function runExecutor(
 async function work(place: Workplace, job: Job): Promise<void> {
   const { world } = place
   const { random } = job
-  await world.clock.sleep(random.between(5, 400))
   const isCalm = !world.faults.isActive()
+  // What is left when everything is calm must be finished within the bar.
+  await world.clock.sleep(isCalm ? random.between(1, 10) : random.between(5, 400))
   if (!isCalm && world.faults.strikes('F26', 0.15)) await emit(place, job)
   const mood = isCalm ? 0 : random.next()
   if (mood < 0.7) return settle(place, job, 'complete')

@@ -2,7 +2,7 @@
 import type { Bug } from './bugs/bug.ts'
 import { checkAll, type Violation } from './checks.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
-import { editOnce, setUp } from './editors.ts'
+import { editOnce, setUp, startAgents } from './editors.ts'
 import { runExecutor, type Workplace } from './executors.ts'
 import { createFacts } from './facts.ts'
 import { startFaultDriver } from './fault-driver.ts'
@@ -17,6 +17,8 @@ export interface SeedOptions {
   events: number
   isFaultless?: boolean
   bug?: Bug
+  /** Looks at the finished world before it is judged. */
+  peek?(world: World): void | Promise<void>
 }
 
 export interface SeedResult {
@@ -48,10 +50,11 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   await clock.run(startedAt + 30 * 60_000, () => work.isDone())
   world.calm()
   history.incident('quiet')
+  void startAgents(place)
   const quietAt = clock.now()
   const isFinished = await untilQuiet(world, quietAt + QUIET_MS)
   isOver = true
-  ;(options as { peek?(w: World): void }).peek?.(world)
+  await options.peek?.(world)
   await bug?.unplant?.()
   const violations = await checkAll(world, facts, { isFinished })
   const ids = violations[0]?.ids ?? []

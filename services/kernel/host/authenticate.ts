@@ -56,9 +56,18 @@ function isSame(left: string, right: string): boolean {
   return a !== undefined && b !== undefined && timingSafeEqual(a, b)
 }
 
+/** Tenant and id of a key's place; none where it is no text of ours. */
+function placeOf(place: string): string[] {
+  try {
+    return splitTenantKey(Buffer.from(place, 'base64url').toString())
+  } catch {
+    return []
+  }
+}
+
 function byKey(token: string, directory: Directory): Principal {
   const [place = '', secret = ''] = token.slice(KEY_PREFIX.length).split('.')
-  const [tenant = '', id = ''] = splitTenantKey(Buffer.from(place, 'base64url').toString())
+  const [tenant = '', id = ''] = placeOf(place)
   const stored = directory.key(tenant, id)
   if (!stored || !isSame(hashSecret(secret), stored.secretHash)) throw unauthenticated()
   return { tenant, kind: stored.principal.kind, id: stored.principal.id, roles: stored.roles }

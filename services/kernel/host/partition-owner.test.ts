@@ -266,7 +266,7 @@ describe('O4 a store that lost commits is rebuilt before going on', () => {
     }
     await assert.rejects(run(owner, 'c'), storeAway)
     bench.store.restore(earlier)
-    await run(owner, 'b')
+    // The records of a and b were finished, so that they do not come again.
     await run(owner, 'c')
     assert.deepEqual(
       bench.journal().map(({ count }) => count),

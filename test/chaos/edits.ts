@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '#test/support/cluster.ts'
-import type { Scene } from './scene.ts'
+import { type Scene, untilChanged } from './scene.ts'
 
 export interface EditReport {
   /** Events sent after an answered edit that let them in. */
@@ -26,12 +26,11 @@ export async function makeEdited(scene: Scene): Promise<string> {
     filters: [{ exact: { 'data.edit': 'none' } }],
     limits: { storm: null },
   }
-  const put = { method: 'PUT', body: { maxConcurrentLeases: 1 } }
-  const agent = await scene.cluster.call('control-plane', `/v1/agents/${NAME}`, put)
-  assert.equal(agent.status, 201, JSON.stringify(agent.body))
-  const made = await scene.cluster.call('control-plane', '/v1/subscriptions', { body })
-  assert.equal(made.status, 201, JSON.stringify(made.body))
-  const { id } = made.body as { id: string }
+  const { cluster } = scene
+  await untilChanged(cluster, `/v1/agents/${NAME}`, { method: 'PUT', body: {} })
+  const headers = { 'idempotency-key': NAME }
+  const made = await untilChanged(cluster, '/v1/subscriptions', { body, headers })
+  const { id } = made as { id: string }
   scene.ledger.subscriptions.set(NAME, id)
   return id
 }

@@ -15,7 +15,7 @@ export interface Load {
   rude(): number
 }
 
-/** An event is given up after this long without a 2xx; it may come out at most once all the same. */
+/** An event is given up after this long without a 2xx; it may come out once all the same. */
 const GIVE_UP_MS = 45_000
 const AGAIN_MS = 400
 const SEND_TIMEOUT_MS = 8000

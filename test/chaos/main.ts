@@ -14,7 +14,7 @@ async function main(names: string[]): Promise<number> {
   const wanted = names.length === 0 || names.includes('all') ? known : names
   const unknown = wanted.filter(name => !known.includes(name))
   if (unknown.length > 0 || skipWithoutPrograms) {
-    const unknownText = `Unknown fault ${unknown.join(', ')}; there are ${known.join(', ')} and all.`
+    const unknownText = `Unknown fault ${unknown.join(', ')}; known: ${known.join(', ')}, all.`
     process.stderr.write(`${unknown.length > 0 ? unknownText : `chaos ${skipWithoutPrograms}`}\n`)
     return 2
   }

@@ -1,7 +1,12 @@
 /** One installation under load, on which faults are tried one after the other. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cluster, type ClusterOptions, startCluster } from '#test/support/cluster.ts'
+import {
+  type CallOptions,
+  type Cluster,
+  type ClusterOptions,
+  startCluster,
+} from '#test/support/cluster.ts'
 import { type Executors, startExecutors } from './executors.ts'
 import { LANES, typeOf } from './lanes.ts'
 import { createLedger, type Finding, type Ledger } from './ledger.ts'
@@ -82,16 +87,30 @@ async function subscribe(
   lane: (typeof LANES)[number],
 ): Promise<void> {
   for (const name of lane.subscriptions) {
-    const put = { method: 'PUT', body: { maxConcurrentLeases: 50, maxAttempts: 50 } }
-    const agent = await cluster.call('control-plane', `/v1/agents/${name}`, put)
-    assert.ok(agent.status < 202, JSON.stringify(agent.body))
-    const limits = { storm: null, ...lane.limits }
+    const agent = { maxConcurrentLeases: 50, maxAttempts: 50 }
+    await untilChanged(cluster, `/v1/agents/${name}`, { method: 'PUT', body: agent })
     const body = { name, agent: name, instruction: 'Work.', on: { types: [typeOf(lane.name)] } }
-    const made = await cluster.call('control-plane', '/v1/subscriptions', {
-      body: { ...body, limits },
-    })
-    assert.equal(made.status, 201, JSON.stringify(made.body))
-    ledger.subscriptions.set(name, (made.body as { id: string }).id)
+    const limits = { storm: null, ...lane.limits }
+    const headers = { 'idempotency-key': `chaos-${name}` }
+    const options = { body: { ...body, limits }, headers }
+    const made = await untilChanged(cluster, '/v1/subscriptions', options)
+    ledger.subscriptions.set(name, (made as { id: string }).id)
+  }
+}
+
+/** Asks for a change again while it is not answered: right after a start the registry is new. */
+export async function untilChanged(
+  cluster: Cluster,
+  path: string,
+  options: CallOptions,
+): Promise<unknown> {
+  const deadline = performance.now() + RECOVER_MS
+  for (;;) {
+    const { status, body } = await cluster.call('control-plane', path, options)
+    if (status === 200 || status === 201) return body
+    const isLater = status === 202 || status === 503
+    assert.ok(isLater && performance.now() < deadline, `${status} ${JSON.stringify(body)}`)
+    await sleep(500)
   }
 }
 

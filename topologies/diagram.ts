@@ -58,12 +58,14 @@ function topicLine(name: string, row: TopicRow): string {
   const days =
     row.retentionMs < 0 ? 'kept' : `${Math.round((row.retentionMs / DAY_MS) * 24) / 24} d`
   const kept = row.retentionMs === 3_600_000 ? '1 h' : days
-  return `| \`${name}\` | ${row.key} | ${row.record} | ${row.cleanup === 'compact' ? 'compact' : kept} |`
+  const cleanup = row.cleanup === 'compact' ? 'compact' : kept
+  return `| \`${name}\` | ${row.key} | ${row.record} | ${cleanup} |`
 }
 
 function stepLine(name: string, row: StepRow): string {
   const list = (topics: readonly string[]) => topics.map(topic => `\`${topic}\``).join(' ') || '–'
-  return `| ${name} | ${row.service} | ${list(row.reads)} | ${list(row.tables)} | ${list(row.writes)} |`
+  const lists = [row.reads, row.tables, row.writes].map(list)
+  return `| ${[name, row.service, ...lists].join(' | ')} |`
 }
 
 if (import.meta.main) {

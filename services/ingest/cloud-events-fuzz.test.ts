@@ -34,7 +34,7 @@ function mutate(text: string, pick: (below: number) => number): string {
   return mutated
 }
 
-test('10,000 mutated requests are taken or refused with a 4xx, and what is taken is writable', () => {
+test('10,000 mutated requests are taken or get a 4xx, and what is taken is writable', () => {
   const lines = readCases<Line>('cloudevents.jsonl').filter(line => !line.body_gen)
   const pick = numbers(20_261_001)
   let taken = 0

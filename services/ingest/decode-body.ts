@@ -43,7 +43,7 @@ export async function decodeBody(
     if (isCode(cause, 'ERR_BUFFER_TOO_LARGE')) throw tooLarge(bytesMax)
     throw new AmbitError(
       'bad-request',
-      `Expected a body in content-encoding ${coding}, got other bytes. Encode it or drop the header.`,
+      `Expected a body encoded as ${coding}, got other bytes. Encode it or drop the header.`,
       { expected: coding, actual: 'other bytes', cause },
     )
   }

@@ -42,7 +42,7 @@ export interface Failure {
   result?: RunResult
 }
 
-/** Calls reject `bad-handle` for a handle that was not issued for the message, and `stale-lease`. */
+/** Calls reject `stale-lease`, and `bad-handle` for one that was not issued for the message. */
 export interface LeaseOperations {
   renew(tenant: string, id: string, body: Proof & { leaseMs: number }): Promise<Renewed>
   complete(tenant: string, id: string, body: Proof & { result: RunResult }): Promise<Settlement>

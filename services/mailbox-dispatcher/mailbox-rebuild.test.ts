@@ -122,7 +122,7 @@ describe('a rebuild of mailboxes', () => {
     assert.deepEqual(await writer.readOutbox(TENANT, OPERATIONS_OUTBOX), [])
   })
 
-  it('of two leases with one version the higher token holds, and no token comes again', async () => {
+  it('of two leases with one version the higher token holds, and none comes again', async () => {
     await rebuild(transition({}), lease(2, 9), lease(2, 8))
     const message = await stored<MessageDocument>('msg/m1')
     assert.equal(message?.value.lease?.token, 9)

@@ -30,7 +30,7 @@ export interface MailboxWorld {
   continuityMs?: number
   /** Counts steps of messages that this process made durable. */
   onTransition?(state: string): void
-  /** Reads an event's body where it lies; by default Avro `event` records and outside producers'. */
+  /** Reads an event's body where it lies; by default of Avro records and outside producers. */
   readEvent?(record: LogRecord): EventRecord | Promise<EventRecord>
 }
 

@@ -2,9 +2,9 @@
 import { parseKafkaEvent } from '#kernel/domain/cloud-events-kafka.ts'
 import { splitTenantKey } from '#kernel/domain/ids.ts'
 import { extTenant, topicRow } from '#topologies/topics.ts'
-import type { Violation } from './checks.ts'
 import type { Facts } from './facts.ts'
 import type { Timeline } from './timeline.ts'
+import type { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
 /** What was answered 2xx lay in the log before. */

@@ -1,9 +1,9 @@
 /** I1 no loss, I2 no duplicate, I4 offsets, I11 groups, I14 order. */
 import { type Fate, isFinal } from '#kernel/domain/fate.ts'
 import { candidateIdOf } from '#kernel/domain/ids.ts'
-import type { Violation } from './checks.ts'
 import type { Facts } from './facts.ts'
 import { hasStarted, type IngressEvent, type Timeline, takes, versionsSeen } from './timeline.ts'
+import type { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
 /** Every event that a subscription took has a candidate, written before the offset was stored. */

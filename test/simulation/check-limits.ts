@@ -3,9 +3,9 @@ import { budgetLimits } from '#kernel/domain/budget-counters.ts'
 import { formatLineage, LINEAGE_HOPS_MAX, parseLineage } from '#kernel/domain/event.ts'
 import { reentriesOf } from '#kernel/domain/policy.ts'
 import type { Decision } from '#schemas/generated/records.ts'
-import type { Violation } from './checks.ts'
 import type { Facts } from './facts.ts'
 import type { Timeline } from './timeline.ts'
+import type { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
 /** One decision per delivered message, in the order of the store's time. */

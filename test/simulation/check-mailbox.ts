@@ -1,7 +1,7 @@
 /** I2 in mailboxes, I6 fencing, I7 leases. */
 import type { MailboxTransition } from '#schemas/generated/records.ts'
-import type { Violation } from './checks.ts'
 import type { Facts } from './facts.ts'
+import type { Violation } from './violation.ts'
 import type { World } from './world.ts'
 
 const FINAL = ['done', 'dead', 'cancelled', 'expired']

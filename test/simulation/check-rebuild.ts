@@ -15,8 +15,8 @@ import { createGuardStep } from '#services/guard/guard-step.ts'
 import { createMailboxStep } from '#services/mailbox-dispatcher/mailbox-step.ts'
 import { messageKey } from '#services/mailbox-dispatcher/message-document.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
-import type { Violation } from './checks.ts'
 import type { Timeline } from './timeline.ts'
+import type { Violation } from './violation.ts'
 import { PARTITIONS, TENANTS, type World } from './world.ts'
 
 /** What of a document must come back; the rest may be known less exactly. */

@@ -14,14 +14,8 @@ import { checkRebuild } from './check-rebuild.ts'
 import type { Facts } from './facts.ts'
 import { openMessages, unread, waitingCandidates } from './quiet.ts'
 import { readTimeline, type Timeline } from './timeline.ts'
+import type { Violation } from './violation.ts'
 import type { World } from './world.ts'
-
-export interface Violation {
-  invariant: string
-  text: string
-  /** Ids by which the trace can be read. */
-  ids: string[]
-}
 
 type Check = (world: World, timeline: Timeline, facts: Facts) => Violation[]
 

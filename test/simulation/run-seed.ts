@@ -1,6 +1,6 @@
 /** One seed from its first moment to its verdict. */
-import type { Bug } from './bugs/bug.ts'
-import { checkAll, type Violation } from './checks.ts'
+
+import { checkAll } from './checks.ts'
 import { type Coverage, coverageOf } from './coverage.ts'
 import { editOnce, setUp, startAgents } from './editors.ts'
 import { runExecutor, type Workplace } from './executors.ts'
@@ -9,6 +9,8 @@ import { startFaultDriver } from './fault-driver.ts'
 import { createProducer } from './producers.ts'
 import { isQuiet } from './quiet.ts'
 import { AGENTS } from './subscription-plan.ts'
+import type { Violation } from './violation.ts'
+import type { Bug } from './world.ts'
 import { createWorld, TENANTS, type World } from './world.ts'
 
 export interface SeedOptions {

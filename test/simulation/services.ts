@@ -53,7 +53,8 @@ export interface Doors {
 }
 
 /** The secret of every simulated webhook source. */
-export const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the simulation').toString('base64')}`
+const SECRET = Buffer.from('a secret of the simulation').toString('base64')
+export const WEBHOOK_SECRET = `whsec_${SECRET}`
 
 const signer = createHandleSigner(['simulated-key'.padEnd(32, '.')])
 

@@ -7,7 +7,6 @@ import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-sto
 import { AmbitError } from '#kernel/errors.ts'
 import { createRecordCodec, type RecordCodec } from '#schemas/codec.ts'
 import { extTenant, topicRow } from '#topologies/topics.ts'
-import type { Bug } from './bugs/bug.ts'
 import type { FaultWorld } from './fault-world.ts'
 import { chooseFaults } from './faults.ts'
 import { faultyLog, logHooks } from './faulty-log.ts'
@@ -56,6 +55,19 @@ export interface World extends FaultWorld {
   call<T>(role: Role, use: (doors: Doors) => Promise<T>): Promise<T>
   /** Everything is awake, up and on time from here on. */
   calm(): void
+}
+
+/** A fault of our own making: the simulator must find it. */
+export interface Bug {
+  name: string
+  /** What the product would have done wrong. */
+  meaning: string
+  /** Gives a process ports that misbehave. */
+  wrap?(process: SimProcess, world: World): SimProcess
+  /** Spoils the world before anything starts. */
+  plant?(world: World): void
+  /** Takes back what reaches beyond the world. */
+  unplant?(): void | Promise<void>
 }
 
 export interface WorldOptions {

@@ -7,9 +7,10 @@ import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { candidateIdOf, tenantKey } from '#kernel/domain/ids.ts'
 import { DEFAULT_LIMITS } from '#kernel/domain/limits.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import { silentLogger } from '#kernel/ports/logger.ts'
+import type { TopicName } from '#kernel/domain/topic-name.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { OutgoingRecord } from '#kernel/ports/event-log.ts'
+import { silentLogger } from '#kernel/ports/logger.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import type {
@@ -21,7 +22,6 @@ import type {
   Usage,
 } from '#schemas/generated/records.ts'
 import { openReadModel, type ReadModel } from '#services/control-plane/read-model/read-model.ts'
-import type { TopicName } from '#kernel/domain/topic-name.ts'
 
 export const TENANT = 'local'
 export const SOURCE = '/shop/orders'

@@ -1,4 +1,4 @@
-/** An issuer of access tokens on loopback: every tenant of a test gets an administrator of its own. */
+/** An issuer of access tokens on loopback: each tenant of a test gets its own administrator. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'

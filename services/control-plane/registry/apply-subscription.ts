@@ -156,7 +156,8 @@ function notAllowed(
   if (by.kind === 'agent' && !mayAgentSubscribe(by.id, input.agent, target, policy)) {
     return refuse(
       'forbidden',
-      `The agent ${by.id} may not subscribe ${input.agent}; a policy rule or the capability selfSubscribe is needed.`,
+      `The agent ${by.id} may not subscribe ${input.agent}; it needs a policy rule, or the ` +
+        'capability selfSubscribe for itself.',
     )
   }
   if (!isEntitled(policy, owner, input.agent)) {

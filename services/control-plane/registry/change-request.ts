@@ -72,7 +72,7 @@ export function versionMismatch(
   if (ifVersion === null || ifVersion === version) return undefined
   return refuse(
     'version-mismatch',
-    `The change was made for version ${ifVersion}, the object has version ${version}; read it again.`,
+    `The change was made for version ${ifVersion}, the object has ${version}; read it again.`,
     { expected: String(ifVersion), actual: String(version), extra: { version } },
   )
 }

@@ -5,7 +5,7 @@ import { parseKafkaEvent } from '#kernel/domain/cloud-events-kafka.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import { avroEventMembers } from './avro-events.ts'
 
-/** The schema as the specification prints it, names included, so that the reader is not the judge. */
+/** The schema as the specification prints it, so that the reader is not the judge. */
 const specified = avsc.Type.forSchema(
   JSON.parse(`{
   "namespace": "io.cloudevents", "type": "record", "name": "CloudEvent", "fields": [

@@ -1,6 +1,6 @@
 /**
- * Writes docs/configuration.md from the settings: `node services/kernel/host/configuration-page.ts`;
- * `--check` fails when the page is not what they say.
+ * Writes docs/configuration.md from the settings when it is run; `--check` fails when the page is
+ * not what they say.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

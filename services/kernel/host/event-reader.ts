@@ -1,4 +1,4 @@
-/** Reads events of any ingress topic: ours are Avro, outside producers' follow the Kafka binding. */
+/** Reads events of any ingress topic: ours are Avro, others follow the Kafka binding. */
 import { avroEventMembers } from '#kernel/domain/avro-events.ts'
 import { parseKafkaEvent } from '#kernel/domain/cloud-events-kafka.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'

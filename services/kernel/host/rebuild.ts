@@ -132,7 +132,7 @@ function foldReadable(
   }
 }
 
-/** After this nobody else commits until the rebuild is done, and all they committed is in the log. */
+/** After this nobody else commits until the rebuild is done, and what they did is in the log. */
 async function closeToOthers<T>(
   step: Step<T>,
   world: StepWorld,

@@ -1,7 +1,7 @@
 /**
- * Which tenants the sources of a rebuild name at all. A new tenant finds no fence in the store, just
- * like one whose store was lost; the census tells them apart without reading the log again for
- * each: it goes on where it stopped.
+ * Which tenants the sources of a rebuild name at all. A new tenant finds no fence in the store,
+ * just like one whose store was lost; the census tells them apart without reading the log again
+ * for each: it goes on where it stopped.
  */
 import type { EventLog } from '#kernel/ports/event-log.ts'
 

@@ -1,5 +1,5 @@
 /** Every planted bug, by name. */
-import type { Bug } from './bug.ts'
+import type { Bug } from '../world.ts'
 import { LOG_BUGS } from './log-bugs.ts'
 import { STORE_BUGS } from './store-bugs.ts'
 

@@ -1,8 +1,7 @@
 /** Bugs of those who use the log, planted between them and it. */
 import type { EventLog, LogRecord, OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { SimProcess } from '../sim-process.ts'
-import type { World } from '../world.ts'
-import type { Bug } from './bug.ts'
+import type { Bug, World } from '../world.ts'
 
 function withLog(process: SimProcess, change: (log: EventLog) => Partial<EventLog>): SimProcess {
   return { ...process, log: { ...process.log, ...change(process.log) } }

@@ -1,7 +1,7 @@
 /** Bugs of those who use the store, planted between them and it. */
 import type { Commit, DocumentPut, StateStore } from '#kernel/ports/state-store.ts'
 import type { SimProcess } from '../sim-process.ts'
-import type { Bug } from './bug.ts'
+import type { Bug } from '../world.ts'
 
 /** A process whose store is seen through the given change. */
 function withStore(

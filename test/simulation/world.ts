@@ -6,7 +6,7 @@ import { createMemoryEventLog } from '#kernel/adapters/memory/memory-event-log.t
 import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import { createRecordCodec, type RecordCodec } from '#schemas/codec.ts'
-import { extTenant, topicRow } from '#topologies/topics.ts'
+import { topicRow } from '#topologies/topics.ts'
 import type { FaultWorld } from './fault-world.ts'
 import { chooseFaults } from './faults.ts'
 import { faultyLog, logHooks } from './faulty-log.ts'
@@ -256,6 +256,3 @@ async function callDoor<T>(
     timer.cancel()
   }
 }
-
-/** The tenant that a topic of outside producers belongs to. */
-export const tenantOfTopic = extTenant

@@ -61,7 +61,6 @@ export function charge(
 ): void {
   if (amount === 0) return
   for (const { counter, ttlMs } of budgetCounters(payer, what, day)) {
-    unit.counter(counter)
     unit.add({ counter, amount, ttlMs })
   }
 }

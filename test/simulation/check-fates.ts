@@ -160,23 +160,32 @@ export function checkOffsets({ history }: World, timeline: Timeline): Violation[
       .values('registry.changes', 'change')
       .map(c => ({ ...c, group: 'registry', id: c.value.changeId })),
   ]
-  const found: Violation[] = []
+  const latest = Map.groupBy(read, ({ group, record }) => placeOf(group, record))
+  const prefixes = new Map([...latest].map(([key, list]) => [key, prefixOf(list, done)]))
   for (const { group, topic, partition, offset, order } of history.commits) {
-    const early = read.find(
-      ({ record, ...each }) =>
-        each.group === group &&
-        record.topic === topic &&
-        record.partition === partition &&
-        record.offset < offset &&
-        each.order < order &&
-        !((done.get(each.id) ?? Number.POSITIVE_INFINITY) < order),
-    )
-    if (!early) continue
-    const text = `${group} stored ${topic}/${partition}@${offset} before ${early.id} was durable`
-    found.push({ invariant: 'I4', text, ids: [early.id] })
-    break
+    const prefix = prefixes.get(placeOf(group, { topic, partition })) ?? []
+    const behind = prefix.findLast(each => each.offset < offset)
+    if (!behind || behind.doneAt < order) continue
+    const text = `${group} stored ${topic}/${partition}@${offset} before ${behind.id} was durable`
+    return [{ invariant: 'I4', text, ids: [behind.id] }]
   }
-  return found
+  return []
+}
+
+const placeOf = (group: string, at: { topic: string; partition: number }) =>
+  `${group} ${at.topic}/${at.partition}`
+
+/** For each record the one at or before it whose decision became durable last. */
+function prefixOf(
+  list: { id: string; record: { offset: number } }[],
+  done: ReadonlyMap<string, number>,
+): { offset: number; id: string; doneAt: number }[] {
+  let last = { id: '', doneAt: 0 }
+  return list.map(({ id, record: { offset } }) => {
+    const doneAt = done.get(id) ?? Number.POSITIVE_INFINITY
+    if (doneAt > last.doneAt) last = { id, doneAt }
+    return { offset, ...last }
+  })
 }
 
 /** Per subscription and ingress partition, mailboxes follow the order of acceptance. */

@@ -57,11 +57,11 @@ const KINDS: Record<string, Kind> = {
   hook: () => ({ on: { types: ['webhook.*'] } }),
 }
 
-/** Two loops are always there, and eight to fourteen others. */
+/** Two loops are always there, and three to eight others. */
 export function planSubscriptions(random: Random, nowMs: number): PlannedSubscription[] {
   const names = Object.keys(KINDS)
   const chosen = ['ping', 'pong', 'plain']
-  const count = random.between(8, 14)
+  const count = random.between(3, 8)
   for (let n = 0; n < count; n++) {
     const name = random.pick(names)
     // Each run of each `runs` would wake every other: one is enough.

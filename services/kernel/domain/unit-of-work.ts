@@ -70,6 +70,7 @@ export interface UnitOfWork {
   remove(key: string): void
   /** Sum over all writers, this unit's additions included. */
   counter(name: string): number
+  /** Adding needs nothing loaded: the store compares limits itself. */
   add(change: CounterChange): void
   due(queue: string, id: string, at: number | null): void
   emit(output: Output): void
@@ -131,7 +132,8 @@ export function createUnitOfWork(
     remove: key => write(key, undefined, {}),
     counter,
     add: change => {
-      counters.set(change.counter, counter(change.counter) + change.amount)
+      const sum = counters.get(change.counter)
+      if (sum !== undefined) counters.set(change.counter, sum + change.amount)
       add.push(change)
     },
     due: (queue, id, at) => void due.set(`${queue}\n${id}`, { queue, id, at }),

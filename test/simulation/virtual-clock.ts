@@ -109,8 +109,8 @@ export interface NodeTime {
   world: WorldClock
   /** Ms that this process is ahead of true time; may jump (F15). */
   skewMs(): number
-  /** Extra ms for one timer (F25). */
-  latenessMs(): number
+  /** Rings a timer whose time has come, or later (F25). */
+  ring(act: () => void): void
   /** Runs the act as soon as the process is awake; never when it is dead. */
   whenAwake(act: () => void): void
 }
@@ -123,14 +123,18 @@ export function createNodeClock(time: NodeTime): Clock {
     sleep: (ms, signal) =>
       new Promise<void>((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)
+        let isOver = false
         const abort = () => {
+          isOver = true
           timer.cancel()
           reject(signal?.reason)
         }
-        const timer = world.after(ms + time.latenessMs(), () => {
+        const end = () => {
+          if (isOver) return
           signal?.removeEventListener('abort', abort)
           time.whenAwake(resolve)
-        })
+        }
+        const timer = world.after(ms, () => time.ring(end))
         signal?.addEventListener('abort', abort, { once: true })
       }),
   }

@@ -51,6 +51,8 @@ export interface World extends FaultWorld {
   setReadOnly(isReadOnly: boolean): void
   setDiskFull(isFull: boolean): void
   start(node: Node): void
+  /** Does something later, or as soon as the world is calm. */
+  holdBack(ms: number, act: () => void): void
   /** A door of a live replica; rejects when none answers within ten seconds. */
   call<T>(role: Role, use: (doors: Doors) => Promise<T>): Promise<T>
   /** Everything is awake, up and on time from here on. */
@@ -131,15 +133,24 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
       return Math.round(ttlMs * (0.8 + lifetimes.next() * 0.4))
     },
   })
+  const late = new Set<() => void>()
   const world: World = {
     ...faultWorld,
     ...{ log, store: memoryStore, nodes },
     start: node => startNode(world, node, processes),
+    holdBack(ms, act) {
+      const once = () => {
+        if (late.delete(once)) act()
+      }
+      late.add(once)
+      clock.after(ms, once)
+    },
     call: (role, use) => callDoor(world, role, use),
     calm() {
       faults.end()
       isReadOnly = false
       isDiskFull = false
+      for (const ring of late) ring()
       for (const node of nodes) {
         node.isHeldDown = false
         node.skewMs = node.usualSkewMs
@@ -179,7 +190,7 @@ function watched(log: World['log'], history: World['history']): World['log'] {
 const quietTime = (world: WorldClock) => ({
   world,
   skewMs: () => 0,
-  latenessMs: () => 0,
+  ring: (act: () => void) => act(),
   whenAwake: (act: () => void) => act(),
 })
 

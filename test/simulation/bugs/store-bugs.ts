@@ -1,5 +1,5 @@
 /** Bugs of those who use the store, planted between them and it. */
-import type { Commit, DocumentPut, StateStore } from '#kernel/ports/state-store.ts'
+import type { Commit, DocumentPut, Fence, StateStore } from '#kernel/ports/state-store.ts'
 import type { SimProcess } from '../sim-process.ts'
 import type { Bug } from '../world.ts'
 
@@ -37,6 +37,32 @@ const isMailbox = startsWith('mailbox/')
 const isMember = startsWith('member/')
 const isMessage = startsWith('msg/')
 
+/** The fence looks as it was left, whatever the store holds. */
+function blindToRollback(store: StateStore): Partial<StateStore> {
+  const left = new Map<string, Fence>()
+  const isBehind = (found: Omit<Fence, 'key'>, fence: Fence | undefined) =>
+    fence?.incarnation === found.incarnation && fence.epoch === found.epoch && found.seq < fence.seq
+  return {
+    async commit(commit) {
+      const { fence, tenant } = commit
+      let result = await store.commit(commit)
+      if (!fence) return result
+      if (result.kind === 'lost' && result.found && isBehind(result.found, fence)) {
+        result = await store.commit({ ...commit, fence: { key: fence.key, ...result.found } })
+      }
+      const next = { ...fence, seq: fence.seq + 1 }
+      if (result.kind === 'ok') left.set(`${tenant} ${fence.key}`, next)
+      return result
+    },
+    async takeFence(tenant, fence) {
+      const answer = await store.takeFence(tenant, fence)
+      const known = left.get(`${tenant} ${fence.key}`)
+      if (!known || !answer.stored || !isBehind(answer.stored, known)) return answer
+      return { ...answer, stored: { ...answer.stored, seq: known.seq } }
+    },
+  }
+}
+
 export const STORE_BUGS: readonly Bug[] = [
   {
     name: 'fence-ignored',
@@ -54,17 +80,7 @@ export const STORE_BUGS: readonly Bug[] = [
   {
     name: 'rollback-unnoticed',
     meaning: 'an owner goes on when the store lost its last second',
-    wrap: process =>
-      withStore(process, store => ({
-        async commit(commit) {
-          const result = await store.commit(commit)
-          const { fence } = commit
-          if (result.kind !== 'lost' || !result.found || !fence) return result
-          const isRolledBack = result.found.seq < fence.seq && result.found.epoch <= fence.epoch
-          if (!isRolledBack) return result
-          return store.commit({ ...commit, fence: { key: fence.key, ...result.found } })
-        },
-      })),
+    wrap: process => withStore(process, blindToRollback),
   },
   {
     name: 'claim-ttl-zero',

@@ -127,7 +127,7 @@ export function emitRunFinished(
   message: StoredMessage,
   run: Run,
 ): void {
-  const { output, ...summary } = run
+  const { output, approval: _approval, ...summary } = run
   const isSmall = (JSON.stringify(output) ?? '').length <= EVENT_OUTPUT_MAX
   emitPlatformEvent(unit, message, {
     id: hashId('e', unit.tenant, 'run', doc.id, run.attempt),

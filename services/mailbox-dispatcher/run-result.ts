@@ -46,4 +46,6 @@ export interface Run extends RunResult {
   at: string
   /** Set on a run that asked a person (`stopReason` is `asked`). */
   approvalId?: string
+  /** The whole question, for rebuilding; shown to nobody. */
+  approval?: unknown
 }

@@ -1,6 +1,6 @@
 /** `GET /v1/traces`: an event and every hop from its acceptance to the runs it caused. */
 import type { CloudEvent } from '#kernel/domain/event.ts'
-import { instantOf } from '#kernel/domain/message-view.ts'
+import { instantOf, shownRun } from '#kernel/domain/message-view.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import {
   type DecisionItem,
@@ -124,6 +124,6 @@ function stepHops(step: TransitionRow, messageId: string, leases: Set<string>): 
   }
   const isEnd = step.run !== null || (state !== 'queued' && state !== 'leased')
   if (!isEnd) return []
-  const run: unknown = step.run === null ? null : JSON.parse(step.run)
+  const run: unknown = step.run === null ? null : shownRun(JSON.parse(step.run))
   return [hopAt('run', at, { messageId, attempt, state, reason, run, ...(by ? { by } : {}) })]
 }

@@ -64,7 +64,7 @@ const ACTIONS: Record<string, Action> = {
   patch,
   put: replace,
   delete: (doc, change, context) => operate(doc, change, context, 'deleted'),
-  pause: (doc, change, context) => operate(doc, change, context, 'paused'),
+  pause,
   suspend: (doc, change, context) => operate(doc, change, context, 'suspended'),
   expire: (doc, change, context) => operate(doc, change, context, 'expired'),
   exhaust: (doc, change, context) => operate(doc, change, context, 'exhausted'),
@@ -293,18 +293,27 @@ function untilOf(body: unknown): { until?: string } | Refusal {
   return { until: iso(at) }
 }
 
+/** What ended stays ended: a pause would hide the end, and its resume would undo it. */
+function pause(
+  doc: Subscription,
+  change: ChangeRequest,
+  context: ChangeContext,
+): Applied<Subscription> {
+  return refuseEnded(doc) ?? operate(doc, change, context, 'paused')
+}
+
+function refuseEnded({ state: { operation } }: Subscription): Refusal | undefined {
+  if (operation !== 'expired' && operation !== 'exhausted') return undefined
+  return refuse('conflict', `The subscription is ${operation}; raise its limits with PATCH first.`)
+}
+
 function resume(
   doc: Subscription,
   change: ChangeRequest,
   context: ChangeContext,
 ): Applied<Subscription> {
-  const { operation } = doc.state
-  if (operation === 'expired' || operation === 'exhausted') {
-    return refuse(
-      'conflict',
-      `The subscription is ${operation}; raise its limits with PATCH first.`,
-    )
-  }
+  const ended = refuseEnded(doc)
+  if (ended) return ended
   const done = operate(doc, { ...change, body: null }, context, 'active')
   if (isRefusal(done)) return done
   return { ...done, next: { ...done.next, doc: { ...done.next.doc, startsAt: context.startsAt } } }

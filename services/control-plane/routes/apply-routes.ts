@@ -37,6 +37,7 @@ export function applyRoutes(app: HttpApp, world: SubscriptionRoutesWorld): void 
     const { dryRun, prune, managedBy } = request.query
     const list = Array.isArray(request.body) ? request.body : request.body.subscriptions
     const inputs = list.map((item, index) => inputAt(item, index, managedBy))
+    refuseTwins(inputs)
     const plan = planChanges(world, by, inputs, { managedBy, isPrune: prune === 'true' })
     if (dryRun !== 'true') {
       for (const change of plan) await perform(world, by, change)
@@ -53,6 +54,18 @@ function inputAt(item: unknown, index: number, managedBy: string): SubscriptionI
     const pointer = `/${index}${error.facts.pointer ?? ''}`
     throw new AmbitError(error.code, `Item ${index}: ${error.message}`, { ...error.facts, pointer })
   }
+}
+
+/** Two items of one name would be two subscriptions that no later apply can tell apart. */
+function refuseTwins(inputs: SubscriptionInput[]): void {
+  const names = inputs.map(({ name }) => name)
+  const index = names.findIndex((name, at) => names.indexOf(name) !== at)
+  if (index === -1) return
+  throw new AmbitError('invalid', `Item ${index}: the list has its name already; rename one.`, {
+    pointer: `/${index}/name`,
+    expected: 'each name once',
+    actual: `the name of item ${names.indexOf(names[index] ?? '')}`,
+  })
 }
 
 function planChanges(

@@ -4,7 +4,12 @@ import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import { hashId } from '#kernel/domain/ids.ts'
 import { parseWith } from '#kernel/domain/parse-with.ts'
 import type { Permission, Principal } from '#kernel/domain/principal.ts'
-import { type Subscription, subscriptionSchema } from '#kernel/domain/subscription.ts'
+import {
+  APPROVALS,
+  OPERATIONS,
+  type Subscription,
+  subscriptionSchema,
+} from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { ChangeOrder, ChangeResult } from '../registry/registry-client.ts'
@@ -15,10 +20,8 @@ import { ifMatchOf, sendChange } from './send-change.ts'
 import type { SubscriptionRoutesWorld } from './subscription-world.ts'
 
 const idParams = z.strictObject({ id: z.string().min(1).max(256) })
-const reasonBody = z.strictObject({
-  reason: z.string().min(1).max(1000),
-  until: z.iso.datetime({ offset: true }).optional(),
-})
+const reasonBody = z.strictObject({ reason: z.string().min(1).max(1000) })
+const pauseBody = reasonBody.extend({ until: z.iso.datetime({ offset: true }).optional() })
 const looseReason = z.strictObject({ reason: z.string().max(1000).optional() }).nullish()
 
 /** Registers the routes. */
@@ -57,7 +60,7 @@ function createAndList(app: HttpApp, world: SubscriptionRoutesWorld): void {
       schema: {
         querystring: pageQuery.extend({
           agent: z.string().optional(),
-          state: z.string().optional(),
+          state: z.enum([...APPROVALS, ...OPERATIONS]).optional(),
           managedBy: z.string().optional(),
         }),
       },
@@ -160,7 +163,7 @@ function ask(
 
 function lifecycle(app: HttpApp, world: SubscriptionRoutesWorld): void {
   const actions: Record<string, { permission: Permission; body: z.ZodType }> = {
-    pause: { permission: 'subscriptions:write', body: reasonBody },
+    pause: { permission: 'subscriptions:write', body: pauseBody },
     resume: { permission: 'subscriptions:write', body: looseReason },
     approve: { permission: 'approve', body: looseReason },
     reject: { permission: 'approve', body: reasonBody },

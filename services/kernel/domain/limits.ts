@@ -94,5 +94,12 @@ export const DEFAULT_LIMITS: Limits = {
 export function resolveLimits(input: LimitsInput | undefined, tenant: LimitsInput): Limits {
   const decided = (from: LimitsInput | undefined) =>
     Object.fromEntries(Object.entries(from ?? {}).filter(([, value]) => value !== undefined))
-  return { ...DEFAULT_LIMITS, ...decided(tenant), ...decided(input) }
+  const limits = { ...DEFAULT_LIMITS, ...decided(tenant), ...decided(input) }
+  const { notBefore, expiresAt } = limits
+  return { ...limits, notBefore: inUtc(notBefore), expiresAt: inUtc(expiresAt) }
+}
+
+/** Stored instants are in UTC with `Z`, whatever offset they were written with. */
+function inUtc(instant: string | null): string | null {
+  return instant === null ? null : new Date(instant).toISOString()
 }

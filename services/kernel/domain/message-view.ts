@@ -68,9 +68,16 @@ export function messageView(message: Message, status: MessageStatus): MessageVie
     expiresAt: message.expiresAt === null ? null : instantOf(message.expiresAt),
     state: status.state,
     attempts: status.attempts,
-    ...(status.run === undefined || status.run === null ? {} : { run: status.run }),
+    ...(status.run === undefined || status.run === null ? {} : { run: shownRun(status.run) }),
     ...(input === null || input === undefined ? {} : { input }),
   }
+}
+
+/** A run that asked carries the whole question for rebuilding; people read it at `/v1/approvals`. */
+export function shownRun(run: unknown): unknown {
+  if (typeof run !== 'object' || run === null || !('approval' in run)) return run
+  const { approval: _approval, ...shown } = run
+  return shown
 }
 
 /** RFC 3339 in UTC with `Z`, milliseconds kept. */

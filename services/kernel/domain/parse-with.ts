@@ -12,11 +12,13 @@ export function parseWith<S extends z.ZodType>(
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const issue = result.error.issues[0]
-  const path = (issue?.path ?? []).map(part => String(part))
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys : []
+  const path = [...(issue?.path ?? []), ...unknown.slice(0, 1)].map(part => String(part))
   const pointer = path.map(part => `/${pointerToken(part)}`).join('')
   const actual = describe(at(value, path))
-  const keys = issue?.code === 'unrecognized_keys' ? ` (${issue.keys.join(', ')})` : ''
-  const expected = `${issue?.message ?? 'another value'}${keys}`
+  const expected = unknown.length
+    ? `no member of that name; unknown: ${unknown.join(', ')}`
+    : (issue?.message ?? 'another value')
   throw new AmbitError(code, `${pointer || 'The body'}: ${expected}; got ${actual}.`, {
     pointer,
     expected,

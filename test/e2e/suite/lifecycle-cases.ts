@@ -12,6 +12,7 @@ export function lifecycleCases(world: GetWorld): void {
   describe('creating and editing', () => {
     createCases(scene)
     editCases(scene)
+    patchCases(scene)
   })
   describe('pausing and deleting', () => pauseCases(scene))
   describe('applying and listing', () => listCases(world, scene))
@@ -75,7 +76,8 @@ function createCases(scene: MakeScene): void {
       [{ filters: [{ cel: 'data.total >' }] }, '/filters/0/cel'],
       [{ filters: [{ regex: { type: '.*' } }] }, '/filters/0'],
       [{ on: { types: [] } }, '/on/types'],
-      [{ colour: 'red' }, ''],
+      [{ colour: 'red' }, '/colour'],
+      [{ limits: { coldownMs: 1 } }, '/limits/coldownMs'],
     ]
     for (const [over, pointer] of cases) {
       const answer = await s.api.call('POST', '/v1/subscriptions', { body: bodyOf(s, over) })
@@ -111,19 +113,6 @@ function editCases(scene: MakeScene): void {
     }
   })
 
-  it('a merge patch changes what it names and removes what is null', async () => {
-    const s = scene('merge')
-    const subscription = await s.subscribe({ cooldownMs: 5000 }, { workspace: 'w' })
-    const patched = await s.api.ok<Subscription>('PATCH', `/v1/subscriptions/${subscription.id}`, {
-      ...{ instruction: 'New.', workspace: null, limits: { rate: { perMinute: 3 } } },
-    })
-    assert.equal(patched.instruction, 'New.')
-    assert.equal(patched.workspace, null)
-    assert.equal(patched.limits?.cooldownMs, 5000)
-    assert.deepEqual(patched.limits?.rate, { perMinute: 3 })
-    assert.equal(patched.name, subscription.name)
-  })
-
   it('a stale If-Match is 412, and both spellings of the right one hold', async () => {
     const s = scene('if-match')
     const { id } = await s.subscribe()
@@ -156,6 +145,46 @@ function editCases(scene: MakeScene): void {
   })
 }
 
+function patchCases(scene: MakeScene): void {
+  it('a merge patch changes what it names and removes what is null', async () => {
+    const s = scene('merge')
+    const subscription = await s.subscribe({ cooldownMs: 5000 }, { workspace: 'w' })
+    const patched = await s.api.ok<Subscription>('PATCH', `/v1/subscriptions/${subscription.id}`, {
+      ...{ instruction: 'New.', workspace: null, limits: { rate: { perMinute: 3 } } },
+    })
+    assert.equal(patched.instruction, 'New.')
+    assert.equal(patched.workspace, null)
+    assert.equal(patched.limits?.cooldownMs, 5000)
+    assert.deepEqual(patched.limits?.rate, { perMinute: 3 })
+    assert.equal(patched.name, subscription.name)
+  })
+
+  it('a null in a merge patch removes, and inside limits it is no bound', async () => {
+    const s = scene('merge-null')
+    const on = { types: ['a.b'], sources: [s.source] }
+    const filters = [{ exact: { subject: 'x' } }]
+    const { id } = await s.subscribe({ cooldownMs: 5000 }, { on, filters })
+    const body = { filters: null, on: { types: null }, owner: null, limits: { cooldownMs: null } }
+    const patched = await s.api.ok<Subscription>('PATCH', `/v1/subscriptions/${id}`, body)
+    assert.deepEqual(patched.filters, [])
+    assert.deepEqual(patched.on, { sources: [s.source] })
+    assert.equal(patched.owner, 'user:admin')
+    assert.equal(patched.limits?.cooldownMs, null)
+    const nameless = await s.api.call('PATCH', `/v1/subscriptions/${id}`, { body: { name: null } })
+    assertProblem(nameless, 422, 'invalid')
+  })
+
+  it('instants are stored in UTC, whatever offset they came with', async () => {
+    const limits = {
+      notBefore: '2020-01-01T02:00:00+02:00',
+      expiresAt: '2090-01-01T00:00:00-01:00',
+    }
+    const stored = await scene('utc').subscribe(limits)
+    assert.equal(stored.limits?.notBefore, '2020-01-01T00:00:00.000Z')
+    assert.equal(stored.limits?.expiresAt, '2090-01-01T01:00:00.000Z')
+  })
+}
+
 function pauseCases(scene: MakeScene): void {
   it('events during a pause are inactive, new ones after the resume are delivered', async () => {
     const s = scene('pause')
@@ -180,6 +209,15 @@ function pauseCases(scene: MakeScene): void {
     await s.becomes(subscription, 'active')
     assert.ok(Date.now() >= Date.parse(until))
     assert.equal((await s.fate(subscription)).fate, 'delivered')
+  })
+
+  it('what is exhausted cannot be paused, and so not resumed by way of a pause', async () => {
+    const s = scene('pause-ended')
+    const subscription = await s.subscribe({ maxOccurrences: 1 })
+    await s.fate(subscription)
+    await s.becomes(subscription, 'exhausted')
+    const path = `/v1/subscriptions/${subscription.id}/pause`
+    assertProblem(await s.api.call('POST', path, { body: { reason: 'x' } }), 409, 'conflict')
   })
 
   it('a pause without a reason is refused', async () => {
@@ -238,6 +276,18 @@ function listCases(world: GetWorld, scene: MakeScene): void {
       body: [item('a'), item('b', { on: { types: 7 } })],
     })
     assert.match(String(assertProblem(bad, 422, 'invalid').pointer), /^\/1\/on\/types/)
+  })
+
+  it('apply refuses a list that has one name twice', async () => {
+    const s = scene('twins')
+    const body = [bodyOf(s, { name: 'a' }), bodyOf(s, { name: 'a' })]
+    const refused = assertProblem(await s.api.call('POST', '/v1/apply', { body }), 422, 'invalid')
+    assert.equal(refused.pointer, '/1/name')
+  })
+
+  it('a list of a state that does not exist is refused, not empty', async () => {
+    const { api } = world()
+    assertProblem(await api.call('GET', '/v1/subscriptions?state=activ'), 422, 'invalid')
   })
 
   it('lists are paged, each item once', async () => {

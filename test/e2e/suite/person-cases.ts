@@ -92,6 +92,8 @@ function askCases(scene: MakeScene): void {
     )
     assert.equal(again.approvalId, asked.approvalId)
     assert.deepEqual(await s.api.claim(s.agent, { waitMs: 0 }), [])
+    const { run } = await s.api.ok<{ run: object }>('GET', `/v1/messages/${message.id}`)
+    assert.ok(!('approval' in run), 'the question is at /v1/approvals, not in the run')
     await eventually('the question in the list', async () => {
       const { items } = await s.api.ok<Page<{ id: string }>>('GET', '/v1/approvals?limit=200')
       return items.find(({ id }) => id === asked.approvalId)

@@ -214,8 +214,10 @@ function startNode(world: World, node: Node, processes: Map<string, SimProcess>)
     clock: createNodeClock({
       world: clock,
       skewMs: () => node.skewMs,
-      latenessMs: () =>
-        faults.strikes('F25', 0.002) ? random.pick([50, 2000, 10_000, 60_000]) : 0,
+      ring(act) {
+        if (!faults.strikes('F25', 0.002)) return act()
+        world.holdBack(random.pick([50, 2000, 10_000, 60_000, 600_000]), act)
+      },
       whenAwake: life.whenAwake,
     }),
   }

@@ -160,13 +160,21 @@ function notAllowed(
         'capability selfSubscribe for itself.',
     )
   }
-  if (!isEntitled(policy, owner, input.agent)) {
-    return refuse(
-      'forbidden',
-      `${owner} holds no subscribe grant for ${input.agent}; add one to the policy.`,
-    )
-  }
-  return undefined
+  const stranger = needGrant(by, owner).find(name => !isEntitled(policy, name, input.agent))
+  if (stranger === undefined) return undefined
+  return refuse(
+    'forbidden',
+    `${stranger} holds no subscribe grant for ${input.agent}; add one to the policy.`,
+  )
+}
+
+/**
+ * The owner, and the person who asks: naming somebody else as the owner lends no grant. Only
+ * administrators and operators write for others; agents have rules of their own.
+ */
+function needGrant(by: ChangeRequest['by'], owner: string): string[] {
+  const mayWriteForOthers = by.roles.includes('admin') || by.roles.includes('operator')
+  return by.kind === 'person' && !mayWriteForOthers ? [owner, principalName(by)] : [owner]
 }
 
 function mayAgentSubscribe(
@@ -220,9 +228,21 @@ function edit(
     ...writable(input, owner, context),
     version,
     updatedAt: iso(context.now),
-    state: reopened(doc, input, change, context),
+    state: unapproved(reopened(doc, input, change, context), change, context),
   }
   return { next: { version, deleted: false, doc: next }, status: 200 }
+}
+
+/** An approval holds for what was approved: who needed one needs another for an edit. */
+function unapproved(
+  state: SubscriptionState,
+  change: ChangeRequest,
+  context: ChangeContext,
+): SubscriptionState {
+  const isAllowed = state.approval === 'approved' || state.approval === 'not-required'
+  if (!isAllowed || !needsApproval(change, context)) return state
+  const said = { reason: 'edited', by: principalName(change.by), at: iso(context.now) }
+  return { ...state, approval: 'pending', ...said }
 }
 
 /** An edit that lifts the bound which ended a subscription makes it active again. */

@@ -162,6 +162,21 @@ function grantCases(world: GetWorld): void {
     assert.deepEqual([fate, stage], ['not-entitled', 'entitlement'])
   })
 
+  it('naming an owner who holds a grant lends it to nobody', async () => {
+    const s = await tenantScene(world, 'borrowed')
+    const grant = { person: 'user:ana', agent: s.agent, may: ['subscribe'] }
+    await s.api.ok('PUT', '/v1/policy', { grants: [grant] })
+    const ana = createScene(s.api.as((await makeKey(s.api, ['owner'], 'person', 'ana')).key), 'x')
+    const bo = createScene(s.api.as((await makeKey(s.api, ['owner'], 'person', 'bo')).key), 'x')
+    const over = { agent: s.agent, owner: 'user:ana' }
+    const { id } = await ana.subscribe(undefined, over)
+    const body = { name: 'x', instruction: 'x', on: {}, ...over }
+    assertProblem(await bo.api.call('POST', '/v1/subscriptions', { body }), 403, 'forbidden')
+    const edit = { body: { instruction: 'Do as bo says.' } }
+    assertProblem(await bo.api.call('PATCH', `/v1/subscriptions/${id}`, edit), 403, 'forbidden')
+    assert.equal((await ana.api.call('PATCH', `/v1/subscriptions/${id}`, edit)).status, 200)
+  })
+
   it('what GET answers for policy and agents, PUT accepts', async () => {
     const s = await tenantScene(world, 'round-trip', { zone: 'Europe/Madrid' })
     const agentPath = `/v1/agents/${s.agent}`
@@ -241,6 +256,13 @@ function ruleCases(world: GetWorld): void {
     const { items } = await s.api.ok<Page<{ id: string }>>('GET', '/v1/approvals')
     assert.ok(items.some(each => each.id === id))
     await s.api.ok('POST', `/v1/subscriptions/${id}/approve`, {})
+    assert.equal((await s.fate(subscription)).fate, 'delivered')
+    const edit = { body: { instruction: 'Something else.' } }
+    const edited = await own.api.call('PATCH', `/v1/subscriptions/${id}`, edit)
+    assert.equal(edited.json.state.approval, 'pending', 'an edit by the agent needs another yes')
+    assert.equal((await s.fate(subscription)).fate, 'inactive')
+    await s.api.ok('POST', `/v1/subscriptions/${id}/approve`, {})
+    await s.api.ok('PATCH', `/v1/subscriptions/${id}`, { instruction: "A person's words." })
     assert.equal((await s.fate(subscription)).fate, 'delivered')
     await s.api.ok('POST', `/v1/subscriptions/${id}/reject`, { reason: 'no more' })
     const rejected = await s.api.subscription(id)

@@ -17,7 +17,7 @@ clockContract('system', () => ({
 clockContract('simulated', () => {
   const world = createWorldClock(START)
   const whenAwake = (act: () => void) => act()
-  const clock = createNodeClock({ world, skewMs: () => 0, latenessMs: () => 0, whenAwake })
+  const clock = createNodeClock({ world, skewMs: () => 0, ring: whenAwake, whenAwake })
   return {
     clock,
     elapse: async ms => void (await world.run(world.now() + ms, () => false)),

@@ -35,7 +35,7 @@ function ownerIn(name: string, step: Step<Tick> = countingStep()): PartitionOwne
     ...world,
     rebuild: async (partition, tenant, fence) => {
       rebuilds.push(name)
-      await rebuildTenant(step, world, { partition, tenant, fence })
+      return rebuildTenant(step, world, { partition, tenant, fence })
     },
   })
 }
@@ -200,7 +200,8 @@ describe('a commit whose answer was lost', () => {
     const [sign] = signatures()
     assert.ok(sign)
     const fence = { key: 'fence/counting/0', incarnation: sign.incarnation ?? '', seq: 1 }
-    const late = { tenant: TENANT, fence: { ...fence, epoch: sign.epoch } }
+    const mark = { key: 'mark/counting/0', version: 3, body: JSON.stringify(sign.incarnation) }
+    const late = { tenant: TENANT, fence: { ...fence, epoch: sign.epoch }, put: [mark] }
     assert.equal((await bench.store.open('late').commit(late)).kind, 'ok')
     rebuilds = []
     await run(owner, 'b')

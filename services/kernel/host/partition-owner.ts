@@ -15,7 +15,7 @@ import { AmbitError } from '#kernel/errors.ts'
 import type { EventLog, OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
-import type { Commit, Fence, StateStore } from '#kernel/ports/state-store.ts'
+import type { Commit, DocumentPut, Fence, StateStore } from '#kernel/ports/state-store.ts'
 import { decodeOutbox, encodeOutbox } from './outbox.ts'
 import type { LoggedFence } from './rebuild.ts'
 import type { RecordWriter } from './record-writer.ts'
@@ -48,8 +48,8 @@ export interface OwnerWorld {
   writer: RecordWriter
   ids: Ids
   logger: Logger
-  /** Rebuilds documents of the tenants of this partition under the given fence. */
-  rebuild(partition: number, tenant: string, fence: Fence): Promise<void>
+  /** Rebuilds documents of the tenant under the given fence; answers the fence afterwards. */
+  rebuild(partition: number, tenant: string, fence: Fence): Promise<Fence>
 }
 
 interface Self<T> {
@@ -148,17 +148,47 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
     seq: isLost ? 0 : found.seq,
   })
   await drain(self, tenant)
-  if (isLost) {
-    await self.world.rebuild(self.partition, tenant, fence)
-    const incarnation = self.world.ids.random()
-    fence = await take(self, tenant, { key, incarnation, epoch: fence.epoch + 1, seq: 0 })
-    self.lost.delete(tenant)
-    self.logged.get(tenant)?.signs.clear()
+  if (isLost) fence = await rebuildUnder(self, tenant, fence)
+  if (!(await isMarked(self, tenant, fence))) {
+    self.lost.add(tenant)
+    throw new AmbitError(
+      'store-unavailable',
+      `The store of ${self.name} changed while it was taken.`,
+    )
   }
   const state: TenantState = { fence, uncleared: null, pending: null, hasDue: true }
   self.states.set(tenant, state)
   self.seen.set(tenant, fence)
   return state
+}
+
+async function rebuildUnder<T>(self: Self<T>, tenant: string, fence: Fence): Promise<Fence> {
+  const { store, ids, rebuild } = self.world
+  const built = await rebuild(self.partition, tenant, fence)
+  const incarnation = ids.random()
+  const next: Fence = { key: fence.key, incarnation, epoch: built.epoch + 1, seq: 0 }
+  const marked = await store.commit({ tenant, fence: built, put: [markOf(self, next)] })
+  if (marked.kind !== 'ok') throw new NotOwner(self.name)
+  await take(self, tenant, next)
+  self.lost.delete(tenant)
+  self.logged.get(tenant)?.signs.clear()
+  return next
+}
+
+/**
+ * The mark lies among the data and says what its fence must be: a fence that was taken on a store
+ * which had just been emptied or rolled back finds another one, or none.
+ */
+function markOf<T>(self: Self<T>, { incarnation, seq }: Pick<Fence, 'incarnation' | 'seq'>) {
+  return { key: `mark/${self.name}`, version: seq + 1, body: JSON.stringify(incarnation) }
+}
+
+async function isMarked<T>(self: Self<T>, tenant: string, fence: Fence): Promise<boolean> {
+  const { store } = self.world
+  if (store.atomicWithLog) return true
+  const { key, version, body } = markOf(self, fence)
+  const found = (await store.load({ tenant, documents: [key] })).documents.get(key)
+  return found?.version === version && found.body === body
 }
 
 /** Epochs go on growing after a flush, so that what was before it stays the past. */
@@ -225,6 +255,8 @@ const entryId = (seq: number) => String(seq).padStart(15, '0')
 interface Shaped {
   records: OutgoingRecord[]
   part: Pick<Commit, 'append' | 'offset' | 'clear' | 'outbox'>
+  /** The mark that belongs to the commit, where there is one. */
+  put: DocumentPut[]
 }
 
 /** The half of a commit that carries outputs: in the same transaction, or through the outbox. */
@@ -233,12 +265,16 @@ function shape<T>(self: Self<T>, state: TenantState, work: Work, outputs: Output
   const { store, writer } = self.world
   const signature = `${fence.incarnation} ${fence.epoch} ${fence.seq + 1} ${self.name}`
   const records = outputs.map(output => writer.encode(output, { [FENCE_HEADER]: signature }))
-  if (store.atomicWithLog) return { records, part: { append: records, offset: work.offset } }
+  if (store.atomicWithLog) {
+    return { records, part: { append: records, offset: work.offset }, put: [] }
+  }
   const { outbox } = self
   const clear = uncleared ? [{ outbox, id: uncleared }] : []
   const id = entryId(fence.seq + 1)
   const entries = records.length > 0 ? [{ outbox, id, body: encodeOutbox(records) }] : []
-  return { records, part: { clear, outbox: entries } }
+  const { incarnation } = fence
+  const put = [markOf(self, { incarnation, seq: fence.seq + 1 })]
+  return { records, part: { clear, outbox: entries }, put }
 }
 
 /** The store does not hold what this owner last acknowledged: adopt, leave, or rebuild. */
@@ -301,7 +337,7 @@ async function commitOnce<T>(self: Self<T>, state: TenantState, work: Work) {
       const shaped = shape(self, state, work, changes.outputs)
       records = shaped.records
       const due = changes.due.map(d => (d.queue === OWN_QUEUE ? { ...d, queue } : d))
-      return { fence: state.fence, due, ...shaped.part }
+      return { fence: state.fence, due, ...shaped.part, put: [...changes.put, ...shaped.put] }
     },
   }).catch((error: unknown) => {
     // Whether it happened is unknown: learn the fence anew before anything else.

@@ -70,13 +70,16 @@ function noteSignature(newest: Map<string, LoggedFence>, step: string, record: L
   newest.set(id, entry)
 }
 
-/** Reads the step's sources for one partition and writes what they hold for one tenant. */
+/**
+ * Reads the step's sources for one partition and writes what they hold for one tenant; answers the
+ * fence after its last commit.
+ */
 export async function rebuildTenant<T>(
   step: Step<T>,
   world: StepWorld,
   target: { partition: number; tenant: string; fence: Fence; census?: TenantCensus },
-): Promise<void> {
-  if (!step.rebuild) return
+): Promise<Fence> {
+  if (!step.rebuild) return target.fence
   const { partition, tenant, census } = target
   const fence = await closeToOthers(step, world, target)
   // After closing: what a former owner may still append was committed, and drained, before.
@@ -105,7 +108,7 @@ export async function rebuildTenant<T>(
     { tenant, step: step.name, partition, documents: restored.documents.size },
     'state rebuilt from the log',
   )
-  await writeBack(step, world, { ...target, fence }, restored)
+  return writeBack(step, world, { ...target, fence }, restored)
 }
 
 /** Reads everything that is there now. */
@@ -157,7 +160,7 @@ async function writeBack<T>(
   world: StepWorld,
   target: { partition: number; tenant: string; fence: Fence },
   restored: Restored,
-): Promise<void> {
+): Promise<Fence> {
   const { tenant } = target
   const field = `${step.name}/${target.partition}`
   const queue = `due/${field}`
@@ -189,4 +192,5 @@ async function writeBack<T>(
   if (restored.outputs.length > 0) {
     await world.log.append(restored.outputs.map(output => world.writer.encode(output)))
   }
+  return fence
 }

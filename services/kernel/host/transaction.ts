@@ -28,7 +28,7 @@ export interface TransactionRequest<T> {
   /** Completes the commit: fence, outbox, field of counters. */
   shape(
     changes: UnitChanges,
-  ): Pick<Commit, 'fence' | 'outbox' | 'clear' | 'append' | 'offset' | 'due'>
+  ): Pick<Commit, 'fence' | 'outbox' | 'clear' | 'append' | 'offset' | 'due' | 'put'>
   /** The writer's field in shared counters. */
   field: string
   /** Called before every try; throwing gives up, for example when ownership was lost. */

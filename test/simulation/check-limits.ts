@@ -22,6 +22,9 @@ function deliveries({ fates }: Timeline): Map<string, Decision[]> {
 export function checkBudgets(world: World, timeline: Timeline): Violation[] {
   const found: Violation[] = []
   const counts = new Map<string, number>()
+  // A budget of several partitions is known again when the last of them is rebuilt; until then
+  // the others count without it. Only a subscription's own budget survives a loss to the letter.
+  const isExact = !world.faults.counts.has('F11') && !world.faults.counts.has('F12')
   const all = [...deliveries(timeline).values()].flat().sort((a, b) => a.at - b.at)
   for (const decision of all) {
     const { tenant, subscription, version, policyVersion, owner, agent, at } = decision
@@ -39,7 +42,7 @@ export function checkBudgets(world: World, timeline: Timeline): Violation[] {
       const key = `${tenant} ${free?.counter}`
       const count = (counts.get(key) ?? 0) + 1
       counts.set(key, count)
-      if (count <= limit) continue
+      if (count <= limit || (scope !== 'subscription' && !isExact)) continue
       const text = `${key} is charged ${count} of ${limit} by ${decision.messageId}`
       found.push({ invariant: 'I8', text, ids: [decision.candidateId, subscription] })
     }

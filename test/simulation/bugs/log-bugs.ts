@@ -1,5 +1,5 @@
 /** Bugs of those who use the log, planted between them and it. */
-import type { EventLog, LogRecord, OutgoingRecord } from '#kernel/ports/event-log.ts'
+import type { EventLog, FollowOptions, LogRecord, OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { SimProcess } from '../sim-process.ts'
 import type { Bug, World } from '../world.ts'
 
@@ -49,6 +49,9 @@ function isMarker({ topic, value }: LogRecord, { codec }: World): boolean {
     return false
   }
 }
+
+/** Looks at the newest records only, as a new owner does. */
+const isTail = (from: FollowOptions['from']) => typeof from === 'object' && 'offsets' in from
 
 export const LOG_BUGS: readonly Bug[] = [
   {
@@ -174,8 +177,19 @@ export const LOG_BUGS: readonly Bug[] = [
       withTables(process, world, ({ doc }) => Object.assign(doc as object, { startsAt: {} })),
   },
   {
-    name: 'message-before-decision',
-    meaning: 'messages are appended first, and a cut leaves them without a decision',
+    name: 'rebuild-skipped',
+    meaning: 'a store that was lost is not filled from the log',
+    wrap: process =>
+      withLog(process, log => ({
+        follow: options => {
+          const isRebuild = options.partitions && !isTail(options.from)
+          return log.follow(isRebuild ? { ...options, onRecords: () => {} } : options)
+        },
+      })),
+  },
+  {
+    name: 'decisions-kept-back',
+    meaning: 'messages are appended and the decisions behind them are not',
     wrap: process =>
       withLog(process, log => ({
         append: records => {

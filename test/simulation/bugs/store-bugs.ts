@@ -232,19 +232,6 @@ export const STORE_BUGS: readonly Bug[] = [
       })),
   },
   {
-    name: 'rebuild-skipped',
-    meaning: 'an empty store is taken as it is',
-    wrap: process =>
-      withStore(process, store => ({
-        async takeFence(tenant, fence) {
-          const answer = await store.takeFence(tenant, fence)
-          const { stored } = answer
-          if (stored?.incarnation !== 'unbuilt') return answer
-          return { ...answer, stored: { ...stored, incarnation: 'taken' } }
-        },
-      })),
-  },
-  {
     name: 'due-lost',
     meaning: 'one due entry in four is not written',
     wrap: process =>

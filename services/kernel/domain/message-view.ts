@@ -73,7 +73,7 @@ export function messageView(message: Message, status: MessageStatus): MessageVie
   }
 }
 
-/** A run that asked carries the whole question for rebuilding; people read it at `/v1/approvals`. */
+/** A run that asked carries its question for rebuilding; people read it at `/v1/approvals`. */
 export function shownRun(run: unknown): unknown {
   if (typeof run !== 'object' || run === null || !('approval' in run)) return run
   const { approval: _approval, ...shown } = run

@@ -49,6 +49,8 @@ export interface FaultReport {
   recoveredMs: number
   /** From the end of the load until everything was accounted for, ms. */
   quietMs: number
+  /** Records that groups had not finished at the end; tells which step is stuck. */
+  lag: Record<string, number>
 }
 
 const RATE = 60
@@ -138,6 +140,7 @@ export async function runFault(scene: Scene, fault: Fault): Promise<FaultReport>
     refusals: { ...load.refusals(), ...scene.executors.refusals() },
     rude: load.rude(),
     quietMs: performance.now() - endedAt,
+    lag: await scene.mirror.lag(),
     ...delays(ledger.spans(), times),
   }
 }
@@ -213,6 +216,7 @@ export function reportLine(report: FaultReport): string {
     `normal ${seconds(recoveredMs)} after the end`,
     `quiet after ${seconds(quietMs)}`,
     `refused ${refused.join(', ') || 'nothing'}`,
+    ...(report.findings.length > 0 ? [`lag ${JSON.stringify(report.lag)}`] : []),
   ].join('; ')
 }
 

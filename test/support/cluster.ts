@@ -66,6 +66,7 @@ export interface ClusterOptions {
 }
 
 const PARTITIONS = 6
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const CALL_TIMEOUT_MS = 15_000
 const KAFKA_FOLDER = /^kafka-/
 
@@ -105,10 +106,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   }
   const all = [...replicas.values()].flat()
   const stop = async () => {
+    for (const signal of SIGNALS) process.off(signal, leave)
     await Promise.all(all.map(replica => replica.kill9()))
     await Promise.all([killKafka(infra), killRedis(infra)])
     if (!process.env.AMBIT_INFRA_KEEP_LOGS) rmSync(dir, { recursive: true, force: true })
   }
+  // A test that is called off leaves no process behind.
+  const leave = () => void stop().finally(() => process.exit(1))
+  for (const signal of SIGNALS) process.once(signal, leave)
   try {
     await Promise.all(all.map(replica => replica.start()))
   } catch (error) {

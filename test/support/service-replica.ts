@@ -37,7 +37,7 @@ export interface Replica {
   logTail(): string
 }
 
-const READY_WITHIN_MS = 60_000
+const READY_WITHIN_MS = 120_000
 const POLL_MS = 100
 const PROBE_MS = 2000
 

@@ -32,13 +32,25 @@ export function emitContinuation(
   },
 ): void {
   const { id, agent, session, frame, input } = continuation
-  const value: Message = {
+  const value = sessionMessage(unit, { id, agent, session, frame, kind: 'continuation', input })
+  const key = mailboxRecordKey(unit.tenant, agent)
+  unit.emit({ topic: 'mailbox', key, id, tenant: unit.tenant, value })
+}
+
+/** A message of a session that carries no events: only the frame of what it goes back to. */
+export function sessionMessage(
+  unit: UnitOfWork,
+  {
+    frame,
+    ...own
+  }: Pick<Message, 'id' | 'agent' | 'session' | 'kind' | 'input'> & {
+    frame: MessageFrame
+  },
+): Omit<Message, 'events'> & { events: [] } {
+  return {
     ...frame,
-    id,
-    kind: 'continuation',
+    ...own,
     tenant: unit.tenant,
-    agent,
-    session,
     events: [],
     evidence: [],
     candidateIds: [],
@@ -46,8 +58,5 @@ export function emitContinuation(
     createdAt: unit.now,
     expiresAt: null,
     concurrencyMax: 0,
-    input,
   }
-  const key = mailboxRecordKey(unit.tenant, agent)
-  unit.emit({ topic: 'mailbox', key, id, tenant: unit.tenant, value })
 }

@@ -2,7 +2,7 @@ import { hashId } from '#kernel/domain/ids.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { ApprovalAnswer, ApprovalDocument } from './approval-document.ts'
-import { emitContinuation } from './continuation.ts'
+import { emitContinuation, sessionMessage } from './continuation.ts'
 import { emitPlatformEvent } from './mailbox-outputs.ts'
 import { approvalKey, SETTLED_TTL_MS } from './message-document.ts'
 
@@ -54,20 +54,6 @@ function refuseStranger({ owner, frame }: ApprovalDocument, by: Answerer): void 
 
 /** Enough of the message that asked to give its event the right subject and lineage. */
 function askingMessage(unit: UnitOfWork, { frame, messageId, agent, session }: ApprovalDocument) {
-  return {
-    ...frame,
-    id: messageId,
-    kind: frame.subscription ? 'activation' : 'continuation',
-    tenant: unit.tenant,
-    agent,
-    session,
-    events: [],
-    evidence: [],
-    candidateIds: [],
-    groupKey: null,
-    createdAt: unit.now,
-    expiresAt: null,
-    concurrencyMax: 0,
-    input: null,
-  }
+  const kind = frame.subscription ? 'activation' : 'continuation'
+  return sessionMessage(unit, { id: messageId, agent, session, frame, kind, input: null })
 }

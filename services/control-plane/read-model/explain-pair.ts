@@ -3,6 +3,7 @@
  * check that stands between the two, in order, with what it wanted and what it found.
  */
 import type { CloudEvent } from '#kernel/domain/event.ts'
+import { STAGES } from '#kernel/domain/fate.ts'
 import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import { compileEventCel } from '#kernel/domain/filter/evaluate-filter.ts'
 import { matchesSources, matchesTypes } from '#kernel/domain/filter/event-types.ts'
@@ -43,21 +44,6 @@ export interface PairFacts {
   /** The event's body was erased, so filters over `data` cannot be asked again. */
   isErased: boolean
 }
-
-/** The guard's stages in the order in which they are asked. */
-const GUARD_STAGES = [
-  'state',
-  'dedup',
-  'verdict',
-  'cycle',
-  'entitlement',
-  'budget',
-  'rate',
-  'cooldown',
-  'group',
-  'delivery',
-  'storm',
-]
 
 const PACING_STAGES = ['rate', 'cooldown', 'group', 'delivery']
 
@@ -199,8 +185,9 @@ function guardSteps(decision: DecisionItem | undefined): ExplainStep[] {
   if (!decision || decision.fate === 'held') return []
   const { fate, stage, reason, details } = decision
   const isDelivered = fate === 'delivered'
-  const last = isDelivered ? GUARD_STAGES.length - 1 : GUARD_STAGES.indexOf(stage)
-  const before = GUARD_STAGES.slice(0, Math.max(last, 0)).filter(each => each !== 'verdict')
+  const stages: readonly string[] = STAGES
+  const last = isDelivered ? stages.length - 1 : stages.indexOf(stage)
+  const before = stages.slice(0, Math.max(last, 0)).filter(each => each !== 'verdict')
   const steps = before.map((step): ExplainStep => {
     // A storm ends the way whatever these said.
     const isUnknown = stage === 'storm' && PACING_STAGES.includes(step)

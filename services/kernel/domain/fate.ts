@@ -22,10 +22,11 @@ export function isFinal(fate: Fate): boolean {
   return fate !== 'grouped' && fate !== 'held'
 }
 
-/** Where in the guard a fate was decided. */
+/** Where in the guard a fate is decided, in the order in which the stages are asked. */
 export const STAGES = [
   'state',
   'dedup',
+  'verdict',
   'cycle',
   'entitlement',
   'budget',
@@ -34,6 +35,5 @@ export const STAGES = [
   'group',
   'delivery',
   'storm',
-  'verdict',
 ] as const
 export type Stage = (typeof STAGES)[number]

@@ -88,6 +88,21 @@ describe('offsets', () => {
   })
 })
 
+describe('a log that is away', () => {
+  it('gets the offset when it is back, and never an older one after a newer one', async () => {
+    commit = async () => {
+      throw new AmbitError('log-unavailable', 'away')
+    }
+    await keeper.finished(batch(), 1)
+    await clock.advance(200)
+    commit = async () => {}
+    await clock.advance(200)
+    assert.deepEqual(commits, ['in/0:1', 'in/0:1'])
+    await clock.advance(1000)
+    assert.equal(commits.length, 2, 'once is enough')
+  })
+})
+
 describe('stopping', () => {
   it('stores what is left at once, and nothing afterwards', async () => {
     await keeper.finished(batch(), 4)

@@ -71,7 +71,6 @@ export function createPartitionFetcher(options: FetcherOptions): PartitionFetche
         fetcher.cursors.set(placeKey({ topic, partition }), { topic, partition, next: offset })
       }
       startLoops(fetcher)
-      fetcher.changed.changed()
     },
     clear: () => fetcher.cursors.clear(),
     wake: () => fetcher.changed.changed(),
@@ -87,6 +86,10 @@ function leaderOf(fetcher: Fetcher, cursor: Cursor): number {
   return fetcher.session.leaderOf(cursor) ?? -1
 }
 
+/**
+ * To be called whenever partitions or leaders may have moved: a loop that sleeps, because it had
+ * nothing to read, gets partitions of others back without having been started anew.
+ */
 function startLoops(fetcher: Fetcher): void {
   for (const cursor of fetcher.cursors.values()) {
     const nodeId = leaderOf(fetcher, cursor)
@@ -94,20 +97,26 @@ function startLoops(fetcher: Fetcher): void {
     fetcher.loops.add(nodeId)
     void readNode(fetcher, nodeId)
   }
+  fetcher.changed.changed()
 }
 
 async function readNode(fetcher: Fetcher, nodeId: number): Promise<void> {
   const { session, logger, stopped, changed } = fetcher
   const backoff = createBackoff(50, 2000)
   const mine = () => [...fetcher.cursors.values()].filter(c => leaderOf(fetcher, c) === nodeId)
+  const isReady = () => {
+    const own = mine()
+    const isElsewhere = own.length === 0 && fetcher.cursors.size > 0
+    return isElsewhere || own.some(cursor => !fetcher.isFull(cursor))
+  }
   while (!stopped.signal.aborted) {
-    if (mine().length === 0 && fetcher.loops.size > 1) {
-      fetcher.loops.delete(nodeId)
-      return
-    }
-    const isReady = () => mine().some(cursor => !fetcher.isFull(cursor))
     await changed.wait(isReady, stopped.signal).catch(() => undefined)
     if (stopped.signal.aborted) return
+    if (mine().length === 0) {
+      if (fetcher.cursors.size === 0) continue
+      fetcher.loops.delete(nodeId)
+      return startLoops(fetcher)
+    }
     try {
       if (nodeId < 0) throw new Error('a partition has no leader at present')
       await poll(fetcher, nodeId, mine())

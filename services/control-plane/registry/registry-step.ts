@@ -3,7 +3,7 @@
  * is applied by a pure function and answered once, also when it is asked twice.
  */
 
-import { tenantKey } from '#kernel/domain/ids.ts'
+import { splitTenantKey, tenantKey } from '#kernel/domain/ids.ts'
 import { type ObjectKind, objectKey, TABLE_OF } from '#kernel/domain/object-key.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import { isLive, type StartsAt, type Subscription } from '#kernel/domain/subscription.ts'
@@ -61,6 +61,16 @@ export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
     decide: (unit, item) => decideChange(unit, item, directory),
     dueHints,
     decideDue: requestDue,
+    reassertTopics: [...new Set(Object.values(TABLE_OF))],
+    reassertHints: (_tenant, key) => {
+      const { kind, id } = objectOf(key)
+      return { documents: [documentKey(kind, id)], counters: [] }
+    },
+    reassert: (unit, key) => {
+      const { kind, id } = objectOf(key)
+      const current = unit.get<RegistryObject>(documentKey(kind, id))
+      if (current) emitTable(unit, { tenant: unit.tenant, kind, id }, current)
+    },
   }
 }
 
@@ -116,8 +126,17 @@ function toRequest(change: Change): ChangeRequest {
   }
 }
 
-function emitTable(unit: UnitOfWork, change: ChangeRequest, next: RegistryObject): void {
-  const { tenant, kind, id } = change
+/** Reads what `objectKey` wrote. */
+function objectOf(key: string): Pick<ChangeRequest, 'kind' | 'id'> {
+  const [, kind = '', id = ''] = splitTenantKey(key)
+  return { kind: kind as ObjectKind, id }
+}
+
+function emitTable(
+  unit: UnitOfWork,
+  { tenant, kind, id }: Pick<ChangeRequest, 'tenant' | 'kind' | 'id'>,
+  next: RegistryObject,
+): void {
   unit.emit({
     topic: TABLE_OF[kind],
     key: objectKey(tenant, kind, id),

@@ -295,6 +295,28 @@ describe('O4 a store that lost commits is rebuilt before going on', () => {
   }
 })
 
+describe('a check takes over what a failure dropped', () => {
+  it('outputs whose append failed do not wait for the next record', async () => {
+    const owner = ownerIn('one')
+    failAppends(1)
+    await assert.rejects(run(owner, 'a'), logAway)
+    await owner.check()
+    assert.deepEqual(bench.journal(), [{ id: 'a', count: 1 }])
+  })
+  it('a tenant whose commit failed is taken over again', async () => {
+    const owner = ownerIn('one')
+    await run(owner, 'a')
+    const fail = failing(1, 'store-unavailable')
+    bench.faults.beforeStore = call => {
+      if (call.op === 'commit') fail()
+    }
+    await assert.rejects(run(owner, 'b'), storeAway)
+    const before = owner.epochOf(TENANT)
+    await owner.check()
+    assert.ok(owner.epochOf(TENANT) > before)
+  })
+})
+
 describe('O4 around a loss', () => {
   it('outputs that were committed before the loss are still appended', async () => {
     const owner = ownerIn('one')

@@ -57,6 +57,8 @@ interface Self<T> {
   partition: number
   world: OwnerWorld
   states: Map<string, TenantState>
+  /** Tenants that were asked for; one whose state was dropped is taken over again by `check`. */
+  wanted: Set<string>
   /** The newest fence that this owner saw acknowledged, also while it holds no state. */
   seen: Map<string, Fence>
   /** What the log said when the partition came here. */
@@ -79,7 +81,7 @@ export interface PartitionOwner {
   run(work: Work): Promise<void>
   /** Decides what is due; answers false when nothing is waiting any more. */
   runDue(): Promise<void>
-  /** Compares fences with the store; recovers when they do not fit (O4). */
+  /** Takes over again what a failure dropped, and compares fences with the store (O4). */
   check(): Promise<void>
   /** Tells the owner that the journal knows of later commits than the store (O4). */
   compareWithLog(logged: LoggedFence): void
@@ -106,6 +108,7 @@ export function createPartitionOwner<T>(
     partition,
     world,
     states: new Map(),
+    wanted: new Set(),
     seen: new Map(),
     logged: new Map(),
     lost: new Set(),
@@ -131,13 +134,14 @@ export function createPartitionOwner<T>(
       self.logged.set(logged.tenant, logged)
       self.states.delete(logged.tenant)
     },
-    epochOf: tenant => self.states.get(tenant)?.fence.epoch ?? 0,
+    epochOf: tenant => self.seen.get(tenant)?.epoch ?? 0,
   }
 }
 
 async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   const known = self.states.get(tenant)
   if (known) return known
+  self.wanted.add(tenant)
   const { key, found } = await readFence(self, tenant)
   const isBehind = isOlder(found, self.seen.get(tenant)) || isOver(found, self.logged.get(tenant))
   const isLost = found.incarnation === UNBUILT || isBehind || self.lost.has(tenant)
@@ -366,6 +370,8 @@ async function runDue<T>(self: Self<T>): Promise<void> {
 }
 
 async function check<T>(self: Self<T>): Promise<void> {
+  // What waits in outboxes and due queues does not wait for the tenant's next record.
+  for (const tenant of self.wanted) await flushPending(self, await acquire(self, tenant))
   if (self.world.store.atomicWithLog) return
   for (const [tenant, { fence }] of [...self.states]) {
     const { found } = await readFence(self, tenant)

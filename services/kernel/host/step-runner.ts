@@ -229,10 +229,10 @@ async function tick<T>(self: Self<T>): Promise<void> {
 /** Re-emits the newest state when a former owner's record arrives late (F28). */
 async function watchJournal<T>(self: Self<T>) {
   const { step, world } = self
-  const { journal, reassert } = step
-  if (!journal || !reassert || world.store.atomicWithLog) return undefined
+  const { journal, reassert, reassertTopics = journal === undefined ? [] : [journal] } = step
+  if (!reassert || reassertTopics.length === 0 || world.store.atomicWithLog) return undefined
   return world.log.follow({
-    topics: [journal],
+    topics: reassertTopics,
     from: 'end',
     paceMs: WATCH_PACE_MS,
     onRecords: async records => {
@@ -258,5 +258,9 @@ async function reassertIfLate<T>(self: Self<T>, record: LogRecord): Promise<void
       decide: unit => step.reassert?.(unit, key),
       isOwned: () => self.owners.get(record.partition) === owner,
     })
-    .catch(error => logFailure(self, error, 'reassert'))
+    .catch(error => {
+      logFailure(self, error, 'reassert')
+      // The same records come again; a new owner elsewhere sees them itself.
+      if (!(error instanceof NotOwner)) throw error
+    })
 }

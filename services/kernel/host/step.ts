@@ -68,6 +68,8 @@ export interface Step<T> {
    * former owner (F28). `key` is the record's key.
    */
   reassert?(unit: UnitOfWork, key: string): void
+  /** Compacted topics in which the current record may be overtaken; the journal when omitted. */
+  reassertTopics?: string[]
   reassertHints?(tenant: string, key: string): Hints
 }
 

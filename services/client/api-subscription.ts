@@ -145,9 +145,9 @@ export interface SubscriptionInput {
   session?: string | null
   workspace?: string | null
   managedBy?: string | null
-  on?: OnTrigger
-  schedule?: ScheduleTrigger
-  observe?: ObserveTrigger
+  on?: OnTrigger | null
+  schedule?: ScheduleTrigger | null
+  observe?: ObserveTrigger | null
   filters?: readonly Filter[]
   condition?: Condition | null
   limits?: Limits

@@ -4,7 +4,7 @@
  */
 import { type CloudEvent, dedupKeyOf } from '#kernel/domain/event.ts'
 import { withBodyByReference } from '#kernel/domain/event-record.ts'
-import type { MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
+import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { candidateIdOf, occurrenceIdOf, tenantKey } from '#kernel/domain/ids.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
@@ -20,12 +20,6 @@ export interface ReadEvent {
   position: { topic: string; partition: number; offset: number }
   recordedAt: number
   traceparent?: string
-}
-
-/** What matching asks of a subscription. */
-export function matchSpecOf(subscription: Pick<Subscription, 'on' | 'filters'>): MatchSpec {
-  const { on, filters } = subscription
-  return { types: on.types, sources: on.sources, filters }
 }
 
 /** One index per tenant, so that no event ever meets another tenant's subscriptions (I19). */

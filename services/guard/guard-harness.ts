@@ -142,7 +142,15 @@ function subscriptionOf({ limits, subscription }: HarnessOptions): Subscription 
   return {
     ...{ id: SUBSCRIPTION, tenant: TENANT, version: 1, name: 'refunds', agent: 'triage' },
     ...{ owner: 'user:ana', onBehalfOf: null, instruction: 'Draft an answer.', session: null },
-    ...{ workspace: null, managedBy: null, on: {}, filters: [], condition: null },
+    ...{
+      workspace: null,
+      managedBy: null,
+      on: {},
+      schedule: null,
+      observe: null,
+      filters: [],
+      condition: null,
+    },
     limits: { ...DEFAULT_LIMITS, ...limits },
     origin: { kind: 'person', id: 'ana' },
     state: {

@@ -4,6 +4,7 @@
  */
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
+import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { splitTenantKey } from '#kernel/domain/ids.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Output, UnitOfWork } from '#kernel/domain/unit-of-work.ts'
@@ -96,9 +97,9 @@ function compileOnce(): GuardWorld['compile'] {
   }
 }
 
-function compileSafely({ on, filters }: Subscription): ReturnType<GuardWorld['compile']> {
+function compileSafely(subscription: Subscription): ReturnType<GuardWorld['compile']> {
   try {
-    return compileFilters({ types: on.types, sources: on.sources, filters })
+    return compileFilters(matchSpecOf(subscription))
   } catch {
     return { test: () => false }
   }

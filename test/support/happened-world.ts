@@ -208,6 +208,8 @@ export function subscriptionRecord(id: string, more: Partial<Subscription> = {})
     ...{ onBehalfOf: null, session: null, workspace: null, managedBy: null, condition: null },
     instruction: 'Look at it.',
     on: { types: ['com.shop.*'] },
+    schedule: null,
+    observe: null,
     filters: [],
     limits: DEFAULT_LIMITS,
     origin: { kind: 'person', id: 'ana' },

@@ -4,11 +4,12 @@
  */
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { STAGES } from '#kernel/domain/fate.ts'
-import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
+import { compileFilters, type MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
 import { compileEventCel } from '#kernel/domain/filter/evaluate-filter.ts'
 import { matchesSources, matchesTypes } from '#kernel/domain/filter/event-types.ts'
 import { valuesOf } from '#kernel/domain/filter/explain-filter.ts'
 import type { Filter } from '#kernel/domain/filter/filter-schema.ts'
+import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { instantOf } from '#kernel/domain/message-view.ts'
 import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
 import { type DecisionItem, type DecisionRow, decisionItem, hasFate } from './decision-queries.ts'
@@ -119,19 +120,32 @@ function matchedSteps(facts: PairFacts, { matched_version: version }: DecisionRo
 /** Every part of the declarative condition has a step of its own, also behind a failed one. */
 function unmatchedSteps(facts: PairFacts): ExplainStep[] {
   const { subscription, event } = facts
-  const { on, filters } = subscription
+  const { filters } = subscription
+  const { types, sources, ownId } = matchSpecOf(subscription)
   const body = event?.body
   const { type, subject, source } = body ?? {}
-  const isType = body && matchesTypes(on.types, body.type, { subject })
-  const isSource = body && matchesSources(on.sources, body.source)
+  const isType = body && matchesTypes(types, body.type, { subject, ownId })
+  const isSource = body && matchesSources(sources, body.source)
   return [
     eventStep(facts),
     lifecycleStep(facts),
     startStep(facts),
-    plainStep('on.types', isType, { expected: on.types ?? ['*'], actual: { type } }),
-    plainStep('on.sources', isSource, { expected: on.sources ?? ['*'], actual: { source } }),
+    triggerStep(ownId, isType, { types, type, subject }),
+    plainStep('on.sources', isSource, { expected: sources ?? ['*'], actual: { source } }),
     ...filters.map((filter, at) => filterStep(facts, filter, `filters/${at}`)),
   ]
+}
+
+/** A schedule and an observation take the events that name them, and no others. */
+function triggerStep(
+  ownId: string | undefined,
+  isMet: boolean | undefined,
+  { types, type, subject }: { types: MatchSpec['types']; type?: string; subject?: unknown },
+): ExplainStep {
+  if (ownId === undefined) {
+    return plainStep('on.types', isMet, { expected: types ?? ['*'], actual: { type } })
+  }
+  return plainStep('trigger', isMet, { expected: { subject: ownId }, actual: { type, subject } })
 }
 
 function plainStep(

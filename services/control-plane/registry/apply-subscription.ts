@@ -120,7 +120,9 @@ function writable(input: SubscriptionInput, owner: string, context: ChangeContex
     session: input.session ?? null,
     workspace: input.workspace ?? null,
     managedBy: input.managedBy ?? null,
-    on: input.on,
+    on: input.on ?? null,
+    schedule: input.schedule ?? null,
+    observe: input.observe ?? null,
     filters: input.filters ?? [],
     condition: input.condition ?? null,
     limits: resolveLimits(input.limits, context.policy.defaults),
@@ -271,10 +273,10 @@ function reopened(
 /** What people wrote, from the stored form: the base of a merge patch. */
 function writtenPart(doc: Subscription): Record<string, unknown> {
   const { name, agent, owner, onBehalfOf, instruction, session, workspace, managedBy } = doc
-  const { on, filters, condition, limits } = doc
+  const { on, schedule, observe, filters, condition, limits } = doc
   return {
     ...{ name, agent, owner, onBehalfOf, instruction, session, workspace, managedBy },
-    ...{ on, filters, condition, limits },
+    ...{ on, schedule, observe, filters, condition, limits },
   }
 }
 

@@ -34,7 +34,8 @@ export function subscriptionRoutes(app: HttpApp, world: SubscriptionRoutesWorld)
 /** The body as a subscription whose filters compile; expressions are checked when written. */
 export function checkedSubscription(body: unknown) {
   const input = parseWith(subscriptionSchema, body)
-  compileFilters({ types: input.on.types, sources: input.on.sources, filters: input.filters })
+  const { types, sources } = input.on ?? {}
+  compileFilters({ types, sources, filters: input.filters })
   return input
 }
 

@@ -77,7 +77,16 @@ function subscriptionOf(limits: Limits): Subscription {
   return {
     ...{ id: 's1', tenant: 'acme', version: 3, name: 'refunds', agent: 'triage' },
     ...{ owner: 'user:ana', onBehalfOf: null, instruction: 'Answer.', session: null },
-    ...{ workspace: null, managedBy: null, on: {}, filters: [], condition: null, limits },
+    ...{
+      workspace: null,
+      managedBy: null,
+      on: {},
+      schedule: null,
+      observe: null,
+      filters: [],
+      condition: null,
+      limits,
+    },
     origin: { kind: 'person', id: 'ana' },
     state: {
       ...{ approval: 'not-required', operation: 'active', reason: '', by: 'user:ana' },

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { filtersSchema } from './filter/filter-schema.ts'
 import { type Limits, limitsSchema } from './limits.ts'
 import type { Principal } from './principal.ts'
+import { observeSchema, onSchema, scheduleSchema, type Trigger } from './trigger.ts'
 
 /** Names that may stand in a path: no slash, no control characters. */
 export const nameSchema = z
@@ -13,14 +14,6 @@ export const nameSchema = z
   .min(1)
   .max(128)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:@-]*$/, 'letters, digits and . _ : @ - after a letter or digit')
-
-const glob = z.string().min(1).max(512)
-
-/** A trigger on events: exact names or globs with `*`; an omitted list matches all. */
-export const onSchema = z.strictObject({
-  types: z.array(glob).min(1).max(64).optional(),
-  sources: z.array(glob).min(1).max(64).optional(),
-})
 
 /** A semantic condition; it waits as `held` where no judge runs. */
 export const conditionSchema = z.strictObject({
@@ -30,8 +23,8 @@ export const conditionSchema = z.strictObject({
   scope: z.enum(['each', 'set']).default('each'),
 })
 
-/** What `POST /v1/subscriptions` takes. */
-export const subscriptionSchema = z.strictObject({
+/** The members of what people write; `subscriptionSchema` adds that one trigger is set. */
+const writtenSchema = z.strictObject({
   name: z.string().min(1).max(128),
   agent: nameSchema,
   owner: nameSchema.optional(),
@@ -40,11 +33,21 @@ export const subscriptionSchema = z.strictObject({
   session: z.string().min(1).max(256).nullable().optional(),
   workspace: z.string().min(1).max(256).nullable().optional(),
   managedBy: z.string().min(1).max(128).nullable().optional(),
-  on: onSchema,
+  on: onSchema.nullable().optional(),
+  schedule: scheduleSchema.nullable().optional(),
+  observe: observeSchema.nullable().optional(),
   filters: filtersSchema.optional(),
   condition: conditionSchema.nullable().optional(),
   limits: limitsSchema.optional(),
 })
+
+const isSet = (value: unknown) => value !== undefined && value !== null
+
+/** What `POST /v1/subscriptions` takes: exactly one of `on`, `schedule` and `observe`. */
+export const subscriptionSchema = writtenSchema.refine(
+  ({ on, schedule, observe }) => [on, schedule, observe].filter(isSet).length === 1,
+  { message: 'exactly one of on, schedule and observe', path: ['on'] },
+)
 
 export type SubscriptionInput = z.infer<typeof subscriptionSchema>
 export type Condition = z.infer<typeof conditionSchema>
@@ -87,7 +90,7 @@ export interface Origin {
 export type StartsAt = Record<string, number[]>
 
 /** The stored form. */
-export interface Subscription {
+export interface Subscription extends Trigger {
   id: string
   tenant: string
   version: number
@@ -99,7 +102,6 @@ export interface Subscription {
   session: string | null
   workspace: string | null
   managedBy: string | null
-  on: z.infer<typeof onSchema>
   filters: z.infer<typeof filtersSchema>
   condition: Condition | null
   limits: Limits

@@ -1,0 +1,20 @@
+/** What a subscription's trigger and filters ask of an event: one answer for every reader. */
+import { observationIdOf } from '../observation.ts'
+import type { Subscription } from '../subscription.ts'
+import type { MatchSpec } from './compile-filters.ts'
+
+/**
+ * The declarative condition. Events of the clock name their subscription in `subject`, those of a
+ * connector the observation, which several subscriptions may share.
+ */
+export function matchSpecOf(
+  subscription: Pick<
+    Subscription,
+    'id' | 'tenant' | 'owner' | 'onBehalfOf' | 'on' | 'schedule' | 'observe' | 'filters'
+  >,
+): MatchSpec {
+  const { id, on, schedule, observe, filters } = subscription
+  if (schedule) return { ownId: id, filters }
+  if (observe) return { ownId: observationIdOf({ ...subscription, observe }), filters }
+  return { types: on?.types, sources: on?.sources, filters }
+}

@@ -9,8 +9,9 @@
  * - L2 a group's partition is given to one handler at a time in offset order, starting at the
  *   committed offset, else at the first record; after a crash it starts there again.
  * - L3 a handler that rejects gets the same batch again after a pause.
- * - L4 a batch of a partition that was taken away answers `isOwned() === false` and its
- *   commit is refused.
+ * - L4 a batch of a partition that was taken away, or may have been, answers `isOwned() === false`
+ *   for good and its commit is refused. So do all that were read with it: what one leaves undone
+ *   must come again before anything after it is finished.
  * - L6 partition p of all topics of a group belongs to one member, so that steps which read
  *   co-partitioned topics own both sides.
  * - L5 `follow` delivers every record that compaction left, from the chosen start, in order, and
@@ -52,7 +53,7 @@ export interface Position extends TopicPartition {
 export interface RecordBatch extends TopicPartition {
   /** At least one record. */
   records: LogRecord[]
-  /** False once the partition was taken away; checked before every commit and append. */
+  /** False for good once the partition was taken away; checked before every commit and append. */
   isOwned(): boolean
   /** Stores that everything below `offset` is finished. Rejects when no longer the owner. */
   commit(offset: number): Promise<void>

@@ -6,6 +6,8 @@
  * - Between heartbeats a tenure is believed for as long as the broker cannot have given the
  *   partitions away: the shorter of session and rebalance timeout after the last heartbeat that
  *   was answered, counted from when it was sent.
+ * - A tenure that was doubted once is over, even if a later heartbeat is answered: a batch may have
+ *   been left undone meanwhile, and a later one must not be finished above it (I4).
  * - When the group changes, the batches in hand may end; then the member joins again.
  */
 import type { Broker } from 'kafkajs/src/cluster/index.js'
@@ -36,7 +38,7 @@ export interface GroupTimes {
 /** One generation's ownership. */
 export interface Tenure {
   partitions: TopicPartition[]
-  /** False once another member may own the partitions. */
+  /** False once another member may own the partitions; then it is false for good. */
   holds(): boolean
   /** Aborts when the tenure ends. */
   signal: AbortSignal
@@ -265,7 +267,10 @@ function createTenure(
     beatAt: given.sentAt,
     ended,
     signal: ended.signal,
-    holds: () => !ended.signal.aborted && performance.now() - tenure.beatAt < lease,
+    holds() {
+      if (performance.now() - tenure.beatAt >= lease) ended.abort()
+      return !ended.signal.aborted
+    },
     assertSteady() {
       if (!tenure.holds() || changing.signal.aborted) throw notOwner(group)
     },

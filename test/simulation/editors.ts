@@ -1,7 +1,7 @@
 /** People who create, edit, pause, resume and delete subscriptions, and who change the policy. */
 import type { Principal } from '#kernel/domain/principal.ts'
 import { isAmbitError } from '#kernel/errors.ts'
-import type { ChangeOrder, ChangeResult } from '#services/control-plane/registry/registry-client.ts'
+import type { ChangeOrder, ChangeResult } from '#kernel/host/registry-client.ts'
 import type { Workplace } from './executors.ts'
 import type { Random } from './random.ts'
 import {

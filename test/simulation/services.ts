@@ -10,16 +10,13 @@ import { AmbitError } from '#kernel/errors.ts'
 import { createDirectory } from '#kernel/host/directory.ts'
 import { awaitPolicy, openLiveTables } from '#kernel/host/live-tables.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
+import { createRegistryClient, type RegistryClient } from '#kernel/host/registry-client.ts'
 import { runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import { startHeartbeat } from '#services/control-plane/heartbeat.ts'
 import { readIngressEnds } from '#services/control-plane/ingress-ends.ts'
-import {
-  createRegistryClient,
-  type RegistryClient,
-} from '#services/control-plane/registry/registry-client.ts'
 import { createRegistryStep } from '#services/control-plane/registry/registry-step.ts'
 import { startEvaluator } from '#services/evaluator/service.ts'
 import { createGuardStep } from '#services/guard/guard-step.ts'

@@ -1,7 +1,7 @@
 /** How answers of the registry become HTTP answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AmbitError } from '#kernel/errors.ts'
-import type { ChangeResult } from '../registry/registry-client.ts'
+import type { ChangeResult } from '#kernel/host/registry-client.ts'
 
 /** The object with its status, or 202 with a status link and what is known already. */
 export function sendChange(

@@ -12,7 +12,7 @@ import {
 } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
-import type { ChangeOrder, ChangeResult } from '../registry/registry-client.ts'
+import type { ChangeOrder, ChangeResult } from '#kernel/host/registry-client.ts'
 import { ensureAgent } from './ensure-agent.ts'
 import { pageOf, pageQuery } from './page.ts'
 import { permitted } from './permitted.ts'

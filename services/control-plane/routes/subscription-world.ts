@@ -2,8 +2,8 @@
 import type { Authenticate } from '#kernel/host/authenticate.ts'
 import type { Directory } from '#kernel/host/directory.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
+import type { RegistryClient } from '#kernel/host/registry-client.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
-import type { RegistryClient } from '../registry/registry-client.ts'
 
 export interface SubscriptionRoutesWorld {
   authenticate: Authenticate

@@ -9,12 +9,12 @@ import {
   type ErrorFacts,
   isAmbitError,
 } from '#kernel/errors.ts'
-import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { Answer } from '#schemas/generated/records.ts'
+import type { RecordWriter } from './record-writer.ts'
 
 /** How long a caller waits before it gets a status link instead. */
 const ANSWER_WITHIN_MS = 5000

@@ -18,6 +18,7 @@ import type {
   Message,
   Notice,
   Outcome,
+  ScheduleMark,
   TableDocument,
   Usage,
 } from './generated/records.ts'
@@ -43,6 +44,7 @@ export interface RecordTypes {
   message: Message
   notice: Notice
   outcome: Outcome
+  'schedule-mark': ScheduleMark
   'table-document': TableDocument
   usage: Usage
 }

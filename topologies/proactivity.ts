@@ -24,9 +24,22 @@ export const STEPS = {
     writes: ['ingress.platform', 'ingress.webhook'],
     doors: ['POST /v1/events', 'POST /v1/webhooks/{name}'],
   },
+  scheduler: {
+    service: 'scheduler',
+    reads: ['subscriptions', 'schedule.marks', 'ingress.time', 'ingress.calendar'],
+    tables: ['policies'],
+    writes: ['ingress.time', 'ingress.calendar', 'schedule.marks', 'registry.changes', 'notices'],
+    doors: [],
+  },
   match: {
     service: 'evaluator',
-    reads: ['ingress.platform', 'ingress.webhook', 'ingress.ext.<tenant>'],
+    reads: [
+      'ingress.platform',
+      'ingress.webhook',
+      'ingress.time',
+      'ingress.calendar',
+      'ingress.ext.<tenant>',
+    ],
     tables: ['subscriptions', 'policies'],
     writes: ['candidates', 'evaluations', 'deadletter'],
     doors: [],
@@ -82,6 +95,8 @@ export const STEPS = {
     reads: [
       'ingress.platform',
       'ingress.webhook',
+      'ingress.time',
+      'ingress.calendar',
       'ingress.ext.<tenant>',
       'evaluations',
       'decisions',

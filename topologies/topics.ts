@@ -17,6 +17,7 @@ export type RecordName =
   | 'answer'
   | 'table-document'
   | 'guard-state'
+  | 'schedule-mark'
   | 'usage'
   | 'dead-letter'
   | 'audit-entry'
@@ -38,11 +39,15 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const ingress = { record: 'event', key: 'tenant + partitionkey, else source/subject' } as const
+const occurrence = { record: 'event', key: 'tenant/kind/id', partitioning: 'key' } as const
 const table = { record: 'table-document', key: 'tenant/kind/id', cleanup: 'compact' } as const
 
 export const TOPICS = {
   'ingress.webhook': { ...ingress, partitioning: 'key', cleanup: 'delete', retentionMs: 7 * DAY },
   'ingress.platform': { ...ingress, partitioning: 'key', cleanup: 'delete', retentionMs: 7 * DAY },
+  // In the partition of its subscription, so that the owner of one reads its own tail.
+  'ingress.time': { ...occurrence, cleanup: 'delete', retentionMs: 7 * DAY },
+  'ingress.calendar': { ...occurrence, cleanup: 'delete', retentionMs: 7 * DAY },
   'registry.changes': {
     record: 'change',
     key: 'tenant/kind/id',
@@ -67,6 +72,13 @@ export const TOPICS = {
   subscriptions: { ...table, partitioning: 'key', retentionMs: -1 },
   policies: { ...table, partitioning: 'key', retentionMs: -1 },
   sources: { ...table, partitioning: 'key', retentionMs: -1 },
+  'schedule.marks': {
+    record: 'schedule-mark',
+    key: 'tenant/kind/id',
+    partitioning: 'key',
+    cleanup: 'compact',
+    retentionMs: -1,
+  },
   'guard.state': {
     record: 'guard-state',
     key: 'tenant/subscription',
@@ -155,7 +167,12 @@ export const EXT_INGRESS: TopicRow = {
 export const TABLE_TOPICS = ['subscriptions', 'policies', 'sources'] as const
 
 /** Topics whose events a subscription may match, besides `ingress.ext.<tenant>`. */
-export const INGRESS_TOPICS = ['ingress.webhook', 'ingress.platform'] as const
+export const INGRESS_TOPICS = [
+  'ingress.webhook',
+  'ingress.platform',
+  'ingress.time',
+  'ingress.calendar',
+] as const
 
 /** The tenant of an `ingress.ext.<tenant>` topic, or undefined for any other topic. */
 export function extTenant(topic: string): string | undefined {

@@ -267,6 +267,33 @@ export interface Outcome {
   at: number
 }
 
+/** How far a subscription's schedule was decided; the highest instant wins. */
+export interface ScheduleMark {
+  tenant: string
+  subscription: string
+  /** Subscription version under which it was decided. */
+  version: number
+  /** Hash of the schedule's fields. */
+  revision: string
+  /** Every due instant up to this one was fired or ended as missed. */
+  decidedMs: number
+  /** Zone database under which the instants were computed. */
+  tz: string
+  /** The newest ones, oldest first. */
+  gaps: Array<ScheduleGap>
+  at: number
+}
+
+/** Due instants that were not fired, and why. */
+export interface ScheduleGap {
+  /** First of them. */
+  fromMs: number
+  /** Last of them. */
+  toMs: number
+  count: number
+  reason: string
+}
+
 /** Full current state of one object; the highest version wins. */
 export interface TableDocument {
   tenant: string

@@ -20,9 +20,15 @@ export const STEPS = {
   ingest: {
     service: 'ingest',
     reads: [],
-    tables: ['sources', 'policies'],
-    writes: ['ingress.platform', 'ingress.webhook'],
-    doors: ['POST /v1/events', 'POST /v1/webhooks/{name}'],
+    tables: ['sources', 'policies', 'calendar.objects'],
+    writes: [
+      'ingress.platform',
+      'ingress.webhook',
+      'calendar.objects',
+      'registry.changes',
+      'notices',
+    ],
+    doors: ['POST /v1/events', 'POST /v1/webhooks/{name}', '/v1/calendars'],
   },
   scheduler: {
     service: 'scheduler',

@@ -72,6 +72,12 @@ export const TOPICS = {
   subscriptions: { ...table, partitioning: 'key', retentionMs: -1 },
   policies: { ...table, partitioning: 'key', retentionMs: -1 },
   sources: { ...table, partitioning: 'key', retentionMs: -1 },
+  'calendar.objects': {
+    ...table,
+    key: 'tenant/calendar-object/calendar/uid, tenant/calendar-feed/calendar',
+    partitioning: 'key',
+    retentionMs: -1,
+  },
   'schedule.marks': {
     record: 'schedule-mark',
     key: 'tenant/kind/id',

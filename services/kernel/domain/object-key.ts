@@ -8,6 +8,7 @@ export const TABLE_OF = {
   key: 'policies',
   tenant: 'policies',
   source: 'sources',
+  calendar: 'sources',
 } as const
 export type ObjectKind = keyof typeof TABLE_OF
 

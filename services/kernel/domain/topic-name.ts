@@ -13,6 +13,7 @@ export type TopicName =
   | 'subscriptions'
   | 'policies'
   | 'sources'
+  | 'calendar.objects'
   | 'schedule.marks'
   | 'guard.state'
   | 'evaluations'

@@ -37,6 +37,13 @@ export const STEPS = {
     writes: ['ingress.time', 'ingress.calendar', 'schedule.marks', 'registry.changes', 'notices'],
     doors: [],
   },
+  'mcp-poller': {
+    service: 'mcp-poller',
+    reads: ['cursors'],
+    tables: ['subscriptions', 'sources', 'policies'],
+    writes: ['ingress.mcp', 'cursors', 'registry.changes', 'notices'],
+    doors: ['MCP servers (Streamable HTTP, stdio)'],
+  },
   match: {
     service: 'evaluator',
     reads: [
@@ -44,6 +51,7 @@ export const STEPS = {
       'ingress.webhook',
       'ingress.time',
       'ingress.calendar',
+      'ingress.mcp',
       'ingress.ext.<tenant>',
     ],
     tables: ['subscriptions', 'policies'],
@@ -94,7 +102,14 @@ export const STEPS = {
       'candidates',
       'deadletter',
     ],
-    doors: ['/v1/subscriptions', '/v1/policy', '/v1/agents', '/v1/sources', '/v1/keys'],
+    doors: [
+      '/v1/subscriptions',
+      '/v1/policy',
+      '/v1/agents',
+      '/v1/sources',
+      '/v1/connectors',
+      '/v1/keys',
+    ],
   },
   'read-model': {
     service: 'control-plane',
@@ -103,6 +118,7 @@ export const STEPS = {
       'ingress.webhook',
       'ingress.time',
       'ingress.calendar',
+      'ingress.mcp',
       'ingress.ext.<tenant>',
       'evaluations',
       'decisions',

@@ -48,6 +48,7 @@ export const TOPICS = {
   // In the partition of its subscription, so that the owner of one reads its own tail.
   'ingress.time': { ...occurrence, cleanup: 'delete', retentionMs: 7 * DAY },
   'ingress.calendar': { ...occurrence, cleanup: 'delete', retentionMs: 7 * DAY },
+  'ingress.mcp': { ...ingress, partitioning: 'key', cleanup: 'delete', retentionMs: 7 * DAY },
   'registry.changes': {
     record: 'change',
     key: 'tenant/kind/id',
@@ -85,6 +86,8 @@ export const TOPICS = {
     cleanup: 'compact',
     retentionMs: -1,
   },
+  // The owner of a partition makes its polls.
+  cursors: { ...table, partitioning: 'key', retentionMs: -1 },
   'guard.state': {
     record: 'guard-state',
     key: 'tenant/subscription',
@@ -178,6 +181,7 @@ export const INGRESS_TOPICS = [
   'ingress.platform',
   'ingress.time',
   'ingress.calendar',
+  'ingress.mcp',
 ] as const
 
 /** The tenant of an `ingress.ext.<tenant>` topic, or undefined for any other topic. */

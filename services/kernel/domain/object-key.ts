@@ -9,6 +9,7 @@ export const TABLE_OF = {
   tenant: 'policies',
   source: 'sources',
   calendar: 'sources',
+  connector: 'sources',
 } as const
 export type ObjectKind = keyof typeof TABLE_OF
 

@@ -31,6 +31,7 @@ const PURE_LIBRARIES = [
   '^node_modules/zod/',
   '^node_modules/@bufbuild/cel/',
   '^node_modules/@noble/hashes/',
+  '^node_modules/snowball-stemmers/',
 ]
 
 /** Composition roots: they exist to name adapters and other services. */
@@ -61,6 +62,7 @@ const DRIVERS = [
     module: '^node_modules/avsc/',
     home: '(services/kernel/adapters/(avro|schema-registry)|schemas)/',
   },
+  { driver: 'openai', module: '^node_modules/openai/', home: 'services/kernel/adapters/openai/' },
   { driver: 'fastify', module: '^node_modules/fastify/', home: 'services/kernel/host/' },
   { driver: 'pino', module: '^node_modules/pino/', home: 'services/kernel/host/' },
   {

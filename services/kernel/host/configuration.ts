@@ -11,6 +11,16 @@ const origins = z
   .string()
   .transform(text => text.split(',').filter(part => part !== ''))
   .refine(list => list.every(isOrigin), 'Each must be an origin such as http://127.0.0.1:9000')
+/** Entries such as `gpt-5-mini=0.25/2`; a model's name may hold slashes and colons. */
+const PRICE = /^(?<model>[^,=]+)=(?<input>\d+(?:\.\d{1,6})?)\/(?<output>\d+(?:\.\d{1,6})?)$/
+const prices = z
+  .string()
+  .transform(text => text.split(',').filter(part => part.trim() !== ''))
+  .refine(list => list.every(part => PRICE.test(part.trim())), 'Each must be model=input/output')
+  .transform(list => list.map(part => PRICE.exec(part.trim())?.groups ?? {}))
+  .transform(list =>
+    list.map(({ model = '', input = '0', output = '0' }) => ({ model, input, output })),
+  )
 const flag = z.enum(['true', 'false', '1', '0']).transform(text => text === 'true' || text === '1')
 
 /** Least length of a key that signs lease handles and seals secrets, in characters. */
@@ -86,6 +96,68 @@ export const SETTINGS = {
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('Least severity that is logged.'),
+  AMBIT_EVALUATOR_BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Server of the judging model, up to the version (`https://api.openai.com/v1`); any that ' +
+        'speaks the Responses API. Without it and a key the judge is `offline`.',
+    ),
+  AMBIT_EVALUATOR_API_KEY: z
+    .string()
+    .optional()
+    .describe('Key of the judging model; a server of your own may need none.'),
+  AMBIT_EVALUATOR_MODEL: z
+    .string()
+    .optional()
+    .describe(
+      'Model that judges semantic conditions; `offline` is the lexical judge that calls nobody. ' +
+        'Default `gpt-4.1-mini` where a server or key is given.',
+    ),
+  AMBIT_EVALUATOR_FALLBACK_MODEL: z
+    .string()
+    .optional()
+    .describe('Model of the same server that is asked where the first one has failed.'),
+  AMBIT_EVALUATOR_TIMEOUT_MS: integer(100, 600_000)
+    .default(30_000)
+    .describe('Ms for one whole call of the judging model, body included.'),
+  AMBIT_EVALUATOR_MAX_ATTEMPTS: integer(1, 10)
+    .default(3)
+    .describe('Calls per candidate and model before its evaluation has failed; retries count.'),
+  AMBIT_EVALUATOR_IN_FLIGHT_MAX: integer(1, 1000)
+    .default(8)
+    .describe('Calls of the judging model at once, in one process.'),
+  AMBIT_EVALUATOR_BATCH_MAX: integer(1, 50)
+    .default(8)
+    .describe('Candidates of one subscription that are judged in one call.'),
+  AMBIT_EVALUATOR_BATCH_WAIT_MS: integer(0, 60_000)
+    .default(50)
+    .describe('Ms that a candidate waits for others of its subscription to be judged with.'),
+  AMBIT_EVALUATOR_OUTPUT_TOKENS: integer(64, 100_000)
+    .default(600)
+    .describe(
+      'Ceiling of output tokens per call, to which 200 per further item are added; models that ' +
+        'reason need several thousand. It is reserved from the budgets.',
+    ),
+  AMBIT_EVALUATOR_BREAKER_FAILURES: integer(1, 1000)
+    .default(5)
+    .describe('Failed calls in a row after which a model is left alone for a while.'),
+  AMBIT_EVALUATOR_BREAKER_OPEN_MS: integer(100, 3_600_000)
+    .default(30_000)
+    .describe('Ms for which a model that failed is left alone before it is tried again.'),
+  AMBIT_EVALUATOR_SUSPEND_AFTER: integer(1, 1000)
+    .default(10)
+    .describe('Failed evaluations in a row that suspend a subscription.'),
+  AMBIT_EVALUATOR_PRICES: prices
+    .prefault('')
+    .describe(
+      'Price table, `model=input/output` with commas: money per million tokens, in the currency ' +
+        'of the policy. A model that is missing costs 0.',
+    ),
+  AMBIT_EVALUATOR_PRICES_DATE: z.iso
+    .date()
+    .optional()
+    .describe('Day on which the prices were looked up, `2026-11-30`; needed with them.'),
   AMBIT_OIDC_ISSUER: z.string().optional().describe('Issuer of accepted access tokens.'),
   AMBIT_OIDC_AUDIENCE: z.string().optional().describe('Audience of accepted access tokens.'),
   AMBIT_OIDC_JWKS_URL: z.string().optional().describe('Where the issuer publishes its keys.'),
@@ -142,6 +214,12 @@ function checkTogether(settings: Configuration): void {
     throw new AmbitError(
       'invalid',
       'AMBIT_SECRET_KEYS is needed on Kafka, the same on every service: it signs lease handles.',
+    )
+  }
+  if (settings.AMBIT_EVALUATOR_PRICES.length > 0 && !settings.AMBIT_EVALUATOR_PRICES_DATE) {
+    throw new AmbitError(
+      'invalid',
+      'AMBIT_EVALUATOR_PRICES needs AMBIT_EVALUATOR_PRICES_DATE: prices change.',
     )
   }
   checkPairs(settings)

@@ -11,7 +11,7 @@ import type { EventLogWorld, MakeWorld, TopicSettings } from './event-log-world.
 import { until } from './event-log-world.ts'
 
 /** Short times, so that a lost member is noticed within a test. */
-const TIMES = { sessionMs: 3000, rebalanceMs: 1500, heartbeatMs: 200 }
+export const TIMES = { sessionMs: 3000, rebalanceMs: 1500, heartbeatMs: 200 }
 
 const KEPT = topicSettings({ cleanup: 'delete', retentionMs: -1 })
 
@@ -31,6 +31,9 @@ export interface CuttableLog {
   cut(): void
   /** Lets connections through again. */
   mend(): void
+  /** Keeps back what the brokers answer, while they get what is asked; until `release`. */
+  hold(): void
+  release(): void
 }
 
 /** Opens a log on topics under `prefix`. */
@@ -58,6 +61,8 @@ export function openKafkaLog(brokers: string[], prefix: string): CuttableLog {
     mend() {
       isCut = false
     },
+    hold: () => sockets.forEach(socket => void socket.pause()),
+    release: () => sockets.forEach(socket => void socket.resume()),
   }
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { isAmbitError } from '#kernel/errors.ts'
 import {
@@ -14,11 +15,12 @@ import {
   texts,
   until,
 } from '#test/contract/event-log-world.ts'
-import { type CuttableLog, openKafkaLog } from '#test/contract/kafka-world.ts'
+import { type CuttableLog, openKafkaLog, TIMES } from '#test/contract/kafka-world.ts'
 import { liveInfra, skipWithoutInfra } from '#test/support/live-infra.ts'
 
 interface World extends CuttableLog {
   kafka: Kafka
+  brokers: string[]
   prefix: string
 }
 
@@ -32,7 +34,7 @@ async function withTopic(partitions: number, body: (world: World) => Promise<voi
   await admin.createTopics({ topics: [{ topic, numPartitions: partitions }] })
   const opened = openKafkaLog(brokers, prefix)
   try {
-    await body({ ...opened, kafka, prefix })
+    await body({ ...opened, kafka, brokers, prefix })
   } finally {
     opened.mend()
     await opened.log.stop()
@@ -108,6 +110,35 @@ describe('Kafka log in trouble', { skip: skipWithoutInfra }, () => {
       const positions = () => new Set(member.got.map(each => `${each.partition}@${each.offset}`))
       await until('the member has all', () => positions().size >= 20)
       assert.ok(seen.length >= 20)
+    }))
+})
+
+describe('Kafka log in doubt', { skip: skipWithoutInfra }, () => {
+  test('what was left undone while the owner was in doubt comes again before what is after it', t =>
+    withTopic(1, async world => {
+      const done: (string | null)[] = []
+      const outside = openKafkaLog(world.brokers, world.prefix).log
+      t.after(() => outside.stop())
+      await world.log.consume({
+        group: 'g',
+        topics: ['a'],
+        async handle(batch) {
+          if (!batch.isOwned()) return
+          await batch.commit((batch.records.at(-1)?.offset ?? 0) + 1)
+          done.push(...texts(batch.records))
+        },
+      })
+      await outside.append([record('a', 'k', 'before')])
+      await until('it owns', () => done.length === 1)
+      world.hold()
+      await outside.append([record('a', 'k', 'in doubt')])
+      // Longer than a member trusts its last heartbeat, shorter than the broker keeps it.
+      await sleep((TIMES.rebalanceMs + TIMES.sessionMs) / 2)
+      world.release()
+      await sleep(2 * TIMES.heartbeatMs)
+      await outside.append([record('a', 'k', 'after')])
+      await until('the last one', () => done.includes('after'))
+      assert.deepEqual(done, ['before', 'in doubt', 'after'])
     }))
 })
 

@@ -21,7 +21,7 @@ const FRESH_MS = 1000
 
 /** Connections and topic metadata; every call may be repeated after `recover`. */
 export interface ClusterSession {
-  /** Keeps the metadata of these topics; answers those that exist. */
+  /** Keeps the metadata of these topics; answers those that exist, their partitions known. */
   track(topics: readonly string[]): Promise<string[]>
   /** Names of all topics that the credential may see. */
   listTopics(): Promise<string[]>
@@ -75,19 +75,25 @@ export function createClusterSession(connection: KafkaConnection): ClusterSessio
     if (!metadata) throw new Error('no broker answered the request for topic names')
     return metadata.topicMetadata.map(({ topic }) => topic)
   }
+  const partitionsOf = (topic: string) =>
+    (cluster?.findTopicPartitionMetadata(topic) ?? [])
+      .map(({ partitionId }) => ({ topic, partition: partitionId }))
+      .sort((a, b) => a.partition - b.partition)
   return {
     listTopics,
+    partitionsOf,
     async track(topics) {
       // One unknown topic would fail the metadata of all, so only existing ones are asked for.
       const existing = new Set(await listTopics())
-      tracked = topics.filter(topic => existing.has(topic))
+      const found = topics.filter(topic => existing.has(topic))
+      tracked = found
       await refresh()
-      return tracked
+      // The answer to an older question may have replaced this one. A topic without partitions
+      // would be taken for one that needs no owner and has no room for records.
+      const lacking = found.find(topic => partitionsOf(topic).length === 0)
+      if (lacking !== undefined) throw new Error(`the partitions of ${lacking} are not known yet`)
+      return found
     },
-    partitionsOf: topic =>
-      (cluster?.findTopicPartitionMetadata(topic) ?? [])
-        .map(({ partitionId }) => ({ topic, partition: partitionId }))
-        .sort((a, b) => a.partition - b.partition),
     leaderOf: place => (cluster ? leaderOf(cluster, place) : undefined),
     node: async nodeId => (await open()).findBroker({ nodeId }),
     coordinator: async group => (await open()).findGroupCoordinator({ groupId: group }),

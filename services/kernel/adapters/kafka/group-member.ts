@@ -173,7 +173,11 @@ async function assignment(
   { reading }: Member,
   members: { memberId: string; memberMetadata: Buffer }[],
 ) {
-  const topics = await reading.track(topicsOf(members))
+  const asked = topicsOf(members)
+  const topics = await reading.track(asked)
+  // Others saw them: a broker that is behind answered. Left out, they would have no owner.
+  const unseen = asked.find(topic => !topics.includes(topic))
+  if (unseen !== undefined) throw new Error(`expected the topic ${unseen}, got none yet`)
   const places = topics.flatMap(topic => reading.partitionsOf(topic))
   const memberIds = members.map(({ memberId }) => memberId)
   return encodeAssignment(assignPartitions(memberIds, places))

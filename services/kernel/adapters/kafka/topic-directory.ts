@@ -23,9 +23,11 @@ export function createTopicDirectory(session: ClusterSession): TopicDirectory {
   const counts = new Map<string, number>()
   const asked = new Set<string>()
   const lookUp = createShared(async () => {
-    const topics = await session.track([...asked])
+    // What is asked for meanwhile belongs to the next look-up.
+    const looked = [...asked]
+    const topics = await session.track(looked)
     for (const topic of topics) counts.set(topic, session.partitionsOf(topic).length)
-    for (const topic of asked) if (!counts.has(topic)) asked.delete(topic)
+    for (const topic of looked) if (!counts.has(topic)) asked.delete(topic)
   })
   const countOf = (topic: string) => counts.get(topic) ?? 0
   return {

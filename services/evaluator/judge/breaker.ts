@@ -1,0 +1,29 @@
+/**
+ * Leaves a model alone that failed again and again. After `openMs` one call may try; the others are
+ * told to stay away until it has ended.
+ */
+export interface Breaker {
+  /** May the model be called now? `yes` for the one call that tries again must be reported. */
+  mayCall(now: number): boolean
+  report(isOutage: boolean, now: number): void
+}
+
+/** A breaker that opens after `failuresMax` failed calls in a row, for `openMs`. */
+export function createBreaker(rule: { failuresMax: number; openMs: number }): Breaker {
+  let failures = 0
+  let openUntil = 0
+  let isTrying = false
+  return {
+    mayCall(now) {
+      if (failures < rule.failuresMax) return true
+      if (isTrying || now < openUntil) return false
+      isTrying = true
+      return true
+    },
+    report(isOutage, now) {
+      isTrying = false
+      failures = isOutage ? failures + 1 : 0
+      if (failures >= rule.failuresMax) openUntil = now + rule.openMs
+    },
+  }
+}

@@ -165,6 +165,7 @@ export function agentWorld(parts: AgentParts): AgentWorld {
   const run: DispatchRun = {
     ...{ messageId: 'm1', ...KEY, language: 'en', signal: stop.signal },
     exposure: { hasUntrusted: false, hasPrivate: false },
+    accept: async () => {},
     ...parts.run,
   }
   const world: TurnWorld = {

@@ -7,7 +7,7 @@ import type { ToolCall } from '#kernel/ports/chat-model.ts'
 import { LeaseLost } from '../loop/session-store.ts'
 import { argumentDigest } from './argument-digest.ts'
 import { readArguments } from './read-arguments.ts'
-import type { Language, Tool, ToolOutput } from './tool.ts'
+import type { AcceptedItem, Language, Tool, ToolOutput } from './tool.ts'
 import type { ToolRegistry } from './tool-registry.ts'
 import { untrustedText } from './untrusted-text.ts'
 
@@ -37,6 +37,8 @@ export interface DispatchRun {
   signal: AbortSignal
   approval?: Approval
   exposure: { hasUntrusted: boolean; hasPrivate: boolean }
+  /** Opens operations of a tool; see `ToolContext`. */
+  accept(tool: string, items: AcceptedItem[]): Promise<void>
 }
 
 export interface DispatchWorld {
@@ -188,7 +190,8 @@ async function perform(
   const signal = AbortSignal.any([run.signal, late.signal])
   const { messageId, tenant, session, language } = run
   const idempotencyKey = idempotencyKeyOf(messageId, tool.name, args)
-  const context = { idempotencyKey, callId, messageId, tenant, session, language, signal }
+  const accept = (items: AcceptedItem[]) => run.accept(tool.name, items)
+  const context = { idempotencyKey, callId, messageId, tenant, session, language, signal, accept }
   try {
     const output = await Promise.race([tool.run(args, context), aborted(signal)])
     return finished(run, tool, output)

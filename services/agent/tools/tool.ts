@@ -18,6 +18,40 @@ export interface ToolContext {
   language: Language
   /** Aborts at the tool's timeout and when the run ends. */
   signal: AbortSignal
+  /** Opens operations that go on after the turn; durable when it resolves, once per key. */
+  accept(items: AcceptedItem[]): Promise<void>
+}
+
+/** One piece of work for later. */
+export interface AcceptedItem {
+  item: Record<string, unknown>
+  /** What it is about, for people. */
+  target: string
+  callId: string
+  idempotencyKey: string
+}
+
+/** Why an operation was given up: fixed words, never the outside's own text. */
+export interface FailedOutcome {
+  why: 'refused' | 'unavailable' | 'timed-out' | 'tool-removed'
+  status?: number
+  /** The same in the person's language. */
+  text: string
+}
+
+/** How the work of an operation is done and told. */
+export interface OperationSpec {
+  request(item: Record<string, unknown>): {
+    method: string
+    url: string
+    json?: unknown
+    headers?: Record<string, string>
+    timeoutMs: number
+  }
+  /** Attempts, the first included, and ms before the second, doubling. */
+  retry: { maxAttempts: number; backoffMs: number }
+  succeeded(item: Record<string, unknown>, language: Language): string
+  failed(item: Record<string, unknown>, outcome: FailedOutcome, language: Language): string
 }
 
 /** What a tool gives back: a text for the model, or work accepted for later. */
@@ -52,4 +86,6 @@ export interface Tool {
   /** What the effect lands on, shown to whoever approves. Default: the digest of the arguments. */
   target?(args: Record<string, unknown>): string
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutput>
+  /** Set on tools whose work goes on after the turn. */
+  operation?: OperationSpec
 }

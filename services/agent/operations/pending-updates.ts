@@ -1,0 +1,62 @@
+/** What has finished and has not entered its conversation. Views over operations; nothing is kept. */
+import { isOpen, type Operation } from './operation.ts'
+
+/** Finished and undelivered, oldest first, by session. */
+export function pendingUpdatesBySession(operations: Operation[]): Map<string, Operation[]> {
+  const pending = operations.filter(({ delivery }) => delivery === 'queued').toSorted(byAge)
+  return Map.groupBy(pending, ({ session }) => session)
+}
+
+/** The same as messages, for snapshots and tests written against that form. */
+export function pendingSystemMessages(
+  operations: Operation[],
+  lineOf: (operation: Operation) => string,
+): { role: 'system'; content: string }[] {
+  return [...pendingUpdatesBySession(operations).values()]
+    .flat()
+    .map(operation => ({ role: 'system', content: lineOf(operation) }))
+}
+
+/**
+ * What a closing or a turn may take: undelivered results of batches that have drained, and what
+ * the same message took before it was interrupted.
+ */
+export function takeable(operations: Operation[], messageId: string): Operation[] {
+  const open = new Set(operations.filter(isOpen).map(({ batch }) => batch))
+  return operations
+    .filter(({ batch, delivery, deliveredBy }) =>
+      delivery === 'queued' ? !open.has(batch) : deliveredBy === messageId,
+    )
+    .toSorted(byAge)
+}
+
+/** Batches whose work is all over while a result waits; each with the number of its operations. */
+export function drainedBatches(operations: Operation[]): { batch: string; size: number }[] {
+  const batches = Map.groupBy(operations, ({ batch }) => batch)
+  return [...batches]
+    .filter(([, all]) => !all.some(isOpen) && all.some(({ delivery }) => delivery === 'queued'))
+    .map(([batch, all]) => ({ batch, size: all.length }))
+}
+
+export type DeliverySummary =
+  | 'waiting'
+  | 'aggregating'
+  | 'queued_final'
+  | 'proactive'
+  | 'next_turn'
+  | 'idle'
+
+/** One word for the page: how the results of a session stand. */
+export function deliverySummary(operations: Operation[]): DeliverySummary {
+  const batches = [...Map.groupBy(operations, ({ batch }) => batch).values()]
+  const open = batches.filter(all => all.some(isOpen))
+  if (open.some(all => !all.every(isOpen))) return 'aggregating'
+  if (open.length > 0) return 'waiting'
+  if (operations.some(({ delivery }) => delivery === 'queued')) return 'queued_final'
+  const last = operations.toSorted((a, b) => a.updatedAt - b.updatedAt).at(-1)
+  return last?.delivery === 'proactive' || last?.delivery === 'next_turn' ? last.delivery : 'idle'
+}
+
+function byAge(a: Operation, b: Operation): number {
+  return a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1)
+}

@@ -39,7 +39,8 @@ export async function startControlPlane(
     decodeConfluent: platform.decodeConfluent,
   })
   const world = {
-    ...{ authenticate: platform.authenticate, registry, directory, tables, ids },
+    ...{ authenticate: platform.authenticate, registry, directory, tables, ids, clock },
+    signer: platform.signer,
     secrets: platform.secrets,
     httpSender: platform.httpSender,
     allowUnverified: configuration.AMBIT_ALLOW_UNVERIFIED,

@@ -1,9 +1,10 @@
 /** `POST /v1/events`: the CloudEvents HTTP binding, strict. */
 import type { FastifyRequest } from 'fastify'
 import type { CloudEvent, Hop } from '#kernel/domain/event.ts'
-import { HANDLE_LINEAGE_MS, type HandleSigner } from '#kernel/domain/lease-handle.ts'
+import type { HandleSigner } from '#kernel/domain/lease-handle.ts'
 import { isPermitted, type Principal } from '#kernel/domain/principal.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import { leaseProof } from '#kernel/host/lease-proof.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import { type AcceptWorld, acceptEvents } from './accept-events.ts'
 import { parseHttpEvents } from './cloud-events-http.ts'
@@ -53,21 +54,6 @@ function lineageOf(
   principal: Principal,
   world: EventRoutesWorld,
 ): { lineage?: Hop[]; onBehalfOf?: string } {
-  const handle = request.headers['ambit-lease']
-  if (handle === undefined) {
-    if (principal.kind !== 'agent') return {}
-    throw new AmbitError(
-      'lease-required',
-      'An agent sends the header ambit-lease with the handle of its current lease.',
-    )
-  }
-  const claim = typeof handle === 'string' ? world.signer.verify(handle) : undefined
-  const isValid =
-    claim?.tenant === principal.tenant &&
-    (principal.kind !== 'agent' || claim.agent === principal.id) &&
-    world.clock.now() - claim.issuedAt < HANDLE_LINEAGE_MS
-  if (!claim || !isValid) {
-    throw new AmbitError('bad-handle', 'The header ambit-lease holds no handle of this agent.')
-  }
-  return { lineage: claim.lineage, onBehalfOf: claim.onBehalfOf ?? undefined }
+  const claim = leaseProof(request, principal, world)
+  return claim ? { lineage: claim.lineage, onBehalfOf: claim.onBehalfOf ?? undefined } : {}
 }

@@ -5,6 +5,7 @@ import { policySchema } from '#kernel/domain/policy.ts'
 import { principalName } from '#kernel/domain/subscription.ts'
 import type { Applied, ChangeContext, ChangeRequest, RegistryObject } from './change-request.ts'
 import { isRefusal, refusable, refuse, versionMismatch } from './change-request.ts'
+import { markConnector } from './mark-connector.ts'
 
 type Current = RegistryObject<Record<string, unknown>> | undefined
 
@@ -24,6 +25,9 @@ export function applyObject(
     case 'stop':
     case 'start':
       return toggle(current, change, context)
+    case 'pin':
+    case 'flag':
+      return markConnector(current, change, context.now)
     default:
       return refuse('bad-request', `A ${change.kind} has no action ${change.action}.`)
   }
@@ -49,7 +53,7 @@ function readBody(change: ChangeRequest): Record<string, unknown> {
   if (change.kind === 'agent') {
     return { name: change.id, ...parseWith(agentSchema, change.body) }
   }
-  // Sources and keys were read at the door, which alone sees secrets in clear.
+  // Sources, connectors and keys were read at the door, which alone sees secrets in clear.
   return change.body as Record<string, unknown>
 }
 

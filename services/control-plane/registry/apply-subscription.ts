@@ -21,6 +21,8 @@ import type {
   RegistryObject,
 } from './change-request.ts'
 import { isRefusal, refusable, refuse, versionMismatch } from './change-request.ts'
+import { observeRefusal } from './observe-refusal.ts'
+import { forged, notYours, originOf, ownerOf } from './subscription-authority.ts'
 
 type Current = RegistryObject<Subscription> | undefined
 
@@ -37,8 +39,8 @@ export function applySubscription(
     if (change.action === 'put') return create(undefined, change, context)
     return refuse('not-found', `There is no subscription ${change.id}; create it first.`)
   }
-  const mismatch = checkVersion(current, change)
-  if (mismatch) return mismatch
+  const barred = notYours(current.doc, change) ?? checkVersion(current, change)
+  if (barred) return barred
   const apply = ACTIONS[change.action]
   if (!apply) return refuse('bad-request', `A subscription has no action ${change.action}.`)
   return apply(current.doc, change, context)
@@ -84,16 +86,17 @@ function create(
   const input = refusable(() => parseWith(subscriptionSchema, change.body))
   if (isRefusal(input)) return input
   const version = (current?.version ?? 0) + 1
-  const owner = input.owner ?? principalName(change.by)
-  const refusal = notAllowed(input, owner, change, context)
+  const owner = input.owner ?? ownerOf(change.by)
+  const refusal = forged(input, owner, change.by) ?? notAllowed(input, owner, change, context)
   if (refusal) return refusal
   const at = iso(context.now)
   const doc: Subscription = {
     ...writable(input, owner, context),
+    onBehalfOf: input.onBehalfOf ?? change.by.under?.onBehalfOf ?? null,
     id: change.id,
     tenant: change.tenant,
     version,
-    origin: { kind: change.by.kind === 'agent' ? 'agent' : 'person', id: change.by.id },
+    origin: originOf(change.by),
     state: {
       approval: needsApproval(change, context) ? 'pending' : 'not-required',
       operation: 'active',
@@ -133,7 +136,7 @@ function notAllowed(
   input: SubscriptionInput,
   owner: string,
   { by }: ChangeRequest,
-  { policy, agent, now }: ChangeContext,
+  { policy, agent, connector, now }: ChangeContext,
 ): Refusal | undefined {
   const target = agent(input.agent)
   if (!target) {
@@ -162,6 +165,8 @@ function notAllowed(
         'capability selfSubscribe for itself.',
     )
   }
+  const unobservable = observeRefusal(input, needGrant(by, owner), { policy, connector })
+  if (unobservable) return unobservable
   const stranger = needGrant(by, owner).find(name => !isEntitled(policy, name, input.agent))
   if (stranger === undefined) return undefined
   return refuse(
@@ -222,7 +227,8 @@ function edit(
   const input = refusable(() => parseWith(subscriptionSchema, body))
   if (isRefusal(input)) return input
   const owner = input.owner ?? doc.owner
-  const refusal = notAllowed(input, owner, change, context)
+  const given = forged(input, owner, change.by, doc)
+  const refusal = given ?? notAllowed(input, owner, change, context)
   if (refusal) return refusal
   const version = doc.version + 1
   const next = {

@@ -1,5 +1,6 @@
 /** What the registry is asked for, as its pure part sees it. */
 import type { Agent } from '#kernel/domain/agent.ts'
+import type { Connector } from '#kernel/domain/connector.ts'
 import type { ObjectKind } from '#kernel/domain/object-key.ts'
 import type { Policy } from '#kernel/domain/policy.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
@@ -30,6 +31,7 @@ export interface RegistryObject<T = unknown> {
 export interface ChangeContext {
   policy: Policy
   agent(id: string): Agent | undefined
+  connector(name: string): Connector | undefined
   /** End offsets of the ingress topics, read after the change was. */
   startsAt: StartsAt
   /** The store's time. */

@@ -89,6 +89,7 @@ function decideChange(unit: UnitOfWork, item: StepItem<RegistryItem>, directory:
   const context: ChangeContext = {
     policy: directory.policy(change.tenant),
     agent: id => directory.agent(change.tenant, id),
+    connector: name => directory.connector(change.tenant, name),
     startsAt: item.value.startsAt,
     now: unit.now,
   }

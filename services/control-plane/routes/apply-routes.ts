@@ -7,9 +7,9 @@ import type { Subscription, SubscriptionInput } from '#kernel/domain/subscriptio
 import { AmbitError } from '#kernel/errors.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import { ensureAgent } from './ensure-agent.ts'
-import { permitted } from './permitted.ts'
 import { checkedSubscription, subscriptionsOf } from './subscription-routes.ts'
 import type { SubscriptionRoutesWorld } from './subscription-world.ts'
+import { subscriptionWriter } from './subscription-writer.ts'
 
 const flag = z.enum(['true', 'false']).default('false')
 const applyQuery = z.strictObject({
@@ -33,7 +33,7 @@ interface PlannedChange {
 export function applyRoutes(app: HttpApp, world: SubscriptionRoutesWorld): void {
   const schema = { querystring: applyQuery, body: applyBody }
   app.post('/v1/apply', { schema }, async request => {
-    const by = await permitted(world, request, 'subscriptions:write')
+    const by = await subscriptionWriter(world, request)
     const { dryRun, prune, managedBy } = request.query
     const list = Array.isArray(request.body) ? request.body : request.body.subscriptions
     const inputs = list.map((item, index) => inputAt(item, index, managedBy))

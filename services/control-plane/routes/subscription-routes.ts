@@ -18,6 +18,7 @@ import { pageOf, pageQuery } from './page.ts'
 import { permitted } from './permitted.ts'
 import { ifMatchOf, sendChange } from './send-change.ts'
 import type { SubscriptionRoutesWorld } from './subscription-world.ts'
+import { subscriptionWriter } from './subscription-writer.ts'
 
 const idParams = z.strictObject({ id: z.string().min(1).max(256) })
 const reasonBody = z.strictObject({ reason: z.string().min(1).max(1000) })
@@ -41,7 +42,7 @@ export function checkedSubscription(body: unknown) {
 
 function createAndList(app: HttpApp, world: SubscriptionRoutesWorld): void {
   app.post('/v1/subscriptions', async (request, reply) => {
-    const by = await permitted(world, request, 'subscriptions:write')
+    const by = await subscriptionWriter(world, request)
     const input = checkedSubscription(request.body)
     const key = request.headers['idempotency-key']
     const idempotencyKey = typeof key === 'string' ? key : undefined
@@ -109,7 +110,7 @@ function readAndEdit(app: HttpApp, world: SubscriptionRoutesWorld): void {
     return view(world)(existing(world, tenant, request.params.id))
   })
   app.patch('/v1/subscriptions/:id', { schema: { params: idParams } }, async (request, reply) => {
-    const by = await permitted(world, request, 'subscriptions:write')
+    const by = await subscriptionWriter(world, request)
     const { id } = request.params
     const doc = existing(world, by.tenant, id)
     checkPatch(request.body)
@@ -125,7 +126,7 @@ function readAndEdit(app: HttpApp, world: SubscriptionRoutesWorld): void {
     return sendChange(reply, result, view(world))
   })
   app.delete('/v1/subscriptions/:id', { schema: { params: idParams } }, async (request, reply) => {
-    const by = await permitted(world, request, 'subscriptions:write')
+    const by = await subscriptionWriter(world, request)
     const { id } = request.params
     existing(world, by.tenant, id)
     const ifVersion = ifMatchOf(request)
@@ -174,7 +175,10 @@ function lifecycle(app: HttpApp, world: SubscriptionRoutesWorld): void {
       `/v1/subscriptions/:id/${action}`,
       { schema: { params: idParams } },
       async (request, reply) => {
-        const by = await permitted(world, request, permission)
+        const isWrite = permission === 'subscriptions:write'
+        const by = isWrite
+          ? await subscriptionWriter(world, request)
+          : await permitted(world, request, permission)
         const { id } = request.params
         existing(world, by.tenant, id)
         const given = parseWith(body, request.body ?? {}) as { reason?: string; until?: string }

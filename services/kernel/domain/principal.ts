@@ -28,6 +28,8 @@ export interface Principal {
   kind: 'person' | 'agent' | 'platform' | 'system'
   id: string
   roles: Role[]
+  /** The message that the caller works on, where a lease handle proved it. */
+  under?: { messageId: string; onBehalfOf: string | null }
 }
 
 /** A stored API key: only the hash of its secret. */
@@ -60,15 +62,16 @@ const GRANTED: Record<Permission, Role[]> = {
   approve: ['approver', 'operator'],
 }
 
+/** What agents need no role for; the registry decides which subscriptions they may ask for. */
+const AGENTS_OWN: Permission[] = ['events:publish', 'mailbox:work', 'subscriptions:write']
+
 /**
- * Does the caller hold the permission? Agents may always publish and work their own mailbox, the
- * platform may publish; everything else comes from roles.
+ * Does the caller hold the permission? Agents may always publish, work their own mailbox and ask
+ * for subscriptions, the platform may publish; everything else comes from roles.
  */
 export function isPermitted(principal: Principal, permission: Permission): boolean {
   if (principal.kind === 'system' || principal.roles.includes('admin')) return true
-  if (principal.kind === 'agent' && ['events:publish', 'mailbox:work'].includes(permission)) {
-    return true
-  }
+  if (principal.kind === 'agent' && AGENTS_OWN.includes(permission)) return true
   if (principal.kind === 'platform' && permission === 'events:publish') return true
   return principal.roles.some(role => GRANTED[permission].includes(role))
 }

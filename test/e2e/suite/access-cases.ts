@@ -15,6 +15,8 @@ export function accessCases(world: GetWorld): void {
     grantCases(world)
     budgetCases(world)
     ruleCases(world)
+    originCases(world)
+    defaultCases(world)
   })
   describe('tenants', () => tenantCases(world))
   describe('stopping', () => stopCases(world))
@@ -269,7 +271,53 @@ function ruleCases(world: GetWorld): void {
     assert.deepEqual([rejected.state.approval, rejected.state.reason], ['rejected', 'no more'])
     assert.equal((await s.fate(subscription)).fate, 'inactive')
   })
+}
 
+function originCases(world: GetWorld): void {
+  it('what an agent asks for under a lease names its message and the person behind it', async () => {
+    const s = await tenantScene(world, 'origin')
+    await s.api.ok('PUT', `/v1/agents/${s.agent}`, { capabilities: { selfSubscribe: true } })
+    const foreign = await s.subscribe(undefined, { owner: 'user:ana', onBehalfOf: 'user:ana' })
+    await s.fate(foreign)
+    const { message, lease } = await s.take()
+    const agent = s.api.as((await makeKey(s.api, [], 'agent', s.agent)).key)
+    const headers = { 'ambit-lease': lease.handle }
+    const body = { name: 'own', agent: s.agent, instruction: 'x', on: { sources: [s.source] } }
+    const made = await agent.call('POST', '/v1/subscriptions', { body, headers })
+    assert.equal(made.status, 201, made.text)
+    assert.deepEqual(
+      [made.json.origin, made.json.owner, made.json.onBehalfOf],
+      [
+        { kind: 'agent', id: s.agent, messageId: message.id, onBehalfOf: 'user:ana' },
+        ...['user:ana', 'user:ana'],
+      ],
+    )
+    const stranger = { ...body, onBehalfOf: 'user:bo' }
+    const forged = await agent.call('POST', '/v1/subscriptions', { body: stranger, headers })
+    assert.equal(assertProblem(forged, 403, 'forbidden').pointer, '/onBehalfOf')
+    const bad = { body, headers: { 'ambit-lease': 'nonsense' } }
+    assertProblem(await agent.call('POST', '/v1/subscriptions', bad), 403, 'bad-handle')
+  })
+
+  it('nobody but its owner, its origin and operators changes a subscription', async () => {
+    const s = await tenantScene(world, 'whose')
+    const { id } = await s.subscribe(undefined, { owner: 'user:ana' })
+    const path = `/v1/subscriptions/${id}`
+    for (const [roles, kind, who] of [
+      [['owner'], 'person', 'bo'],
+      [['owner'], 'agent', s.agent],
+    ] as const) {
+      const other = s.api.as((await makeKey(s.api, [...roles], kind, who)).key)
+      const pause = { body: { reason: 'x' } }
+      assertProblem(await other.call('POST', `${path}/pause`, pause), 403, 'forbidden')
+      assertProblem(await other.call('DELETE', path), 403, 'forbidden')
+    }
+    const ana = s.api.as((await makeKey(s.api, ['owner'], 'person', 'ana')).key)
+    assert.equal((await ana.call('DELETE', path)).status, 200)
+  })
+}
+
+function defaultCases(world: GetWorld): void {
   it("a tenant's defaults fill what a subscription omits", async () => {
     const s = await tenantScene(world, 'defaults', { defaults: { cooldownMs: 60_000 } })
     const subscription = await s.subscribe({ rate: { perMinute: 100 } })

@@ -112,6 +112,7 @@ function directoryOf(
     policy: defaultPolicy,
     tenant: () => undefined,
     agent: (_, id) => agents.get(id),
+    connector: () => undefined,
     key: () => undefined,
     source: () => undefined,
     tenants: () => [TENANT],

@@ -28,6 +28,7 @@ const directory: AuthenticateOptions['directory'] = {
   policy: () => assert.fail('nobody asks for it'),
   tenant: () => undefined,
   agent: () => undefined,
+  connector: () => undefined,
   source: () => undefined,
   tenants: () => [],
 }

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { AmbitError } from '#kernel/errors.ts'
+import { parseMcpCommands } from './mcp-commands.ts'
 
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
 /** Origins with commas, each written as WHATWG URL writes it, so that they compare as text. */
@@ -91,6 +92,18 @@ export const SETTINGS = {
     .describe(
       'Origins, `http://127.0.0.1:9000` with commas, that outgoing calls may reach although they ' +
         'are not https or not public. For development only.',
+    ),
+  AMBIT_MCP_COMMANDS: z
+    .string()
+    .default('{}')
+    .transform((text, context) => {
+      const commands = parseMcpCommands(text)
+      if (!commands) context.addIssue('Expected JSON such as {"tickets":["node","server.ts"]}')
+      return commands ?? {}
+    })
+    .describe(
+      'Local MCP servers that connectors may start, as JSON: a name for each command with its ' +
+        'arguments, `{"tickets":["node","server.ts"]}`. None by default.',
     ),
   AMBIT_LOG_LEVEL: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -1,5 +1,6 @@
 /** Typed reading of the live tables: what a decision is given about its surroundings. */
 import type { Agent } from '#kernel/domain/agent.ts'
+import type { Connector } from '#kernel/domain/connector.ts'
 import {
   type ObjectKind,
   objectKey,
@@ -20,6 +21,7 @@ export interface Directory {
   /** `stopped` is set while a person has stopped the whole tenant. */
   tenant(tenant: string): { stopped?: { reason: string; by: string; at: string } } | undefined
   agent(tenant: string, id: string): Agent | undefined
+  connector(tenant: string, name: string): Connector | undefined
   key(tenant: string, id: string): StoredKey | undefined
   source<T>(tenant: string, name: string): T | undefined
   /** Every tenant that has any document. */
@@ -36,6 +38,7 @@ export function createDirectory(tables: LiveTables): Directory {
     policy: tenant => find<Policy>(tenant, 'policy', POLICY_ID) ?? defaultPolicy(tenant),
     tenant: tenant => find(tenant, 'tenant', TENANT_ID),
     agent: (tenant, id) => find<Agent>(tenant, 'agent', id),
+    connector: (tenant, name) => find<Connector>(tenant, 'connector', name),
     key: (tenant, id) => find<StoredKey>(tenant, 'key', id),
     source: (tenant, name) => find(tenant, 'source', name),
     tenants: tables.tenants,

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createHandleSigner } from '#kernel/adapters/crypto/handle-signer.ts'
 import { createSecretResolver } from '#kernel/adapters/crypto/secret-resolver.ts'
+import { createMcpClient } from '#kernel/adapters/mcp/mcp-client.ts'
+import { createCheckedFetch } from '#kernel/adapters/outgoing/checked-fetch.ts'
 import { createNodeHttpSender } from '#kernel/adapters/outgoing/node-http-sender.ts'
 import { openProjectionDatabase } from '#kernel/adapters/sqlite/projection-database.ts'
 import { systemClock, systemIds } from '#kernel/adapters/system/system-clock.ts'
@@ -26,6 +28,7 @@ import { createDirectory, type Directory } from './directory.ts'
 import { openDistributed } from './distributed.ts'
 import { openEmbedded } from './embedded.ts'
 import { awaitPolicy, type LiveTables, openLiveTables } from './live-tables.ts'
+import { createMcpConnections, type McpConnections } from './mcp-connections.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 export interface Platform extends Backbone {
@@ -41,6 +44,8 @@ export interface Platform extends Backbone {
   authenticate: Authenticate
   /** The only way to call an address that somebody outside has named. */
   httpSender: HttpSender
+  /** Sessions with the MCP servers of connectors. */
+  mcp: McpConnections
   /** Key of the administrator, where the installation has one. */
   adminKey?: string
   /** Read barrier and policy freshness, once per batch. */
@@ -64,13 +69,15 @@ export async function openPlatform(configuration: Configuration): Promise<Platfo
   const directory = createDirectory(tables)
   const keys = secretKeys(configuration)
   const adminKey = configuration.AMBIT_API_KEY ?? embeddedKey(configuration)
+  const secrets = createSecretResolver(keys, process.env)
+  const mcp = openMcp(configuration, secrets, clock)
   let isStopped = false
   let isWaiting = false
   return {
     ...backbone,
     ...{ configuration, clock, ids: systemIds, logger, telemetry, tables, directory, adminKey },
     signer: createHandleSigner(keys),
-    secrets: createSecretResolver(keys, process.env),
+    ...{ secrets, mcp },
     authenticate: createAuthenticate({ directory, adminKey, oidc: oidcOf(configuration) }),
     httpSender: createNodeHttpSender({ allowOrigins: configuration.AMBIT_OUTGOING_ALLOW }),
     gate: () =>
@@ -86,10 +93,20 @@ export async function openPlatform(configuration: Configuration): Promise<Platfo
     notReady: () => (isWaiting ? ['waiting for policy'] : []),
     async stop() {
       isStopped = true
+      await mcp.stop()
       await tables.stop()
       await backbone.stop()
     },
   }
+}
+
+function openMcp(settings: Configuration, secrets: SecretResolver, clock: Clock): McpConnections {
+  const allowOrigins = settings.AMBIT_OUTGOING_ALLOW
+  const client = createMcpClient({
+    fetchWithin: bodyMax => createCheckedFetch({ allowOrigins, bodyMax }),
+    now: () => clock.now(),
+  })
+  return createMcpConnections({ client, secrets, clock, commands: settings.AMBIT_MCP_COMMANDS })
 }
 
 /** Replicas on one machine may share a data folder: each has files of its own port. */

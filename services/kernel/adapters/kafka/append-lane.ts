@@ -186,7 +186,8 @@ function ofRecords(type: string, cause: unknown): AmbitError {
   )
 }
 
-type Sent = Awaited<ReturnType<Producer['sendBatch']>>
+/** Offset of the first record that a request wrote, by partition. */
+type Sent = Map<string, number>
 
 async function send(lane: Lane, group: Entry[], deadline: number): Promise<Sent> {
   lane.producer ??= createProducer(lane.connection)
@@ -196,7 +197,8 @@ async function send(lane: Lane, group: Entry[], deadline: number): Promise<Sent>
   )
   const late = new AbortController()
   try {
-    return await Promise.race([sending, rejectAfter(deadline - performance.now(), late.signal)])
+    const limit = rejectAfter(deadline - performance.now(), late.signal)
+    return answered(group, await Promise.race([sending, limit]))
   } catch (error) {
     lane.producer = undefined
     // kafkajs connects again to finish its own retries, so it is closed when they have ended.
@@ -206,6 +208,20 @@ async function send(lane: Lane, group: Entry[], deadline: number): Promise<Sent>
   } finally {
     late.abort()
   }
+}
+
+/**
+ * kafkajs leaves out the records of a partition that its metadata lack, and calls that a success.
+ * What no broker has answered for is not written.
+ */
+function answered(group: Entry[], answers: Awaited<ReturnType<Producer['sendBatch']>>): Sent {
+  const sent: Sent = new Map()
+  for (const { topicName, partition, baseOffset } of answers) {
+    sent.set(placeKey({ topic: topicName, partition }), Number(baseOffset))
+  }
+  const silent = group.find(entry => !sent.has(placeKey(entry)))
+  if (silent) throw new Error(`expected an answer for ${placeKey(silent)}, got none`)
+  return sent
 }
 
 async function rejectAfter(ms: number, signal: AbortSignal): Promise<never> {
@@ -255,13 +271,7 @@ function definedOnly(headers: Record<string, string>): Record<string, string> {
   return defined.length === entries.length ? headers : Object.fromEntries(defined)
 }
 
-function fill(group: Entry[], sent: Sent): void {
-  const next = new Map(
-    sent.map(({ topicName, partition, baseOffset }) => [
-      placeKey({ topic: topicName, partition }),
-      Number(baseOffset),
-    ]),
-  )
+function fill(group: Entry[], next: Sent): void {
   for (const { topic, partition, append, index, record } of group) {
     const key = placeKey({ topic, partition })
     const offset = next.get(key) ?? -1

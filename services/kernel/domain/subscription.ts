@@ -89,6 +89,14 @@ export interface Origin {
 /** End offsets of the ingress topics when the subscription started: topic → offset by partition. */
 export type StartsAt = Record<string, number[]>
 
+/** From when on which schedule counts. */
+export interface Scheduled {
+  /** Hash of the schedule's fields: saving without a change keeps it. */
+  revision: string
+  /** RFC 3339 instant, in store time: creation, change of the schedule, approval or resume. */
+  since: string
+}
+
 /** The stored form. */
 export interface Subscription extends Trigger {
   id: string
@@ -108,6 +116,8 @@ export interface Subscription extends Trigger {
   origin: Origin
   state: SubscriptionState
   startsAt: StartsAt
+  /** Set by the registry for subscriptions with a schedule. */
+  scheduled?: Scheduled | null
   createdAt: string
   updatedAt: string
 }

@@ -1,5 +1,6 @@
 /** Wiring of the control plane: registry, heartbeat, API. */
 import type { HttpApp } from '#kernel/host/http-app.ts'
+import { openLiveTables } from '#kernel/host/live-tables.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import { createRegistryClient } from '#kernel/host/registry-client.ts'
@@ -11,6 +12,7 @@ import { readIngressEnds } from './ingress-ends.ts'
 import { openReadModel } from './read-model/read-model.ts'
 import { createRegistryStep } from './registry/registry-step.ts'
 import { applyRoutes } from './routes/apply-routes.ts'
+import { connectorRoutes } from './routes/connector-routes.ts'
 import { objectRoutes } from './routes/object-routes.ts'
 import { subscriptionRoutes } from './routes/subscription-routes.ts'
 import { webRoutes } from './routes/web-routes.ts'
@@ -38,6 +40,7 @@ export async function startControlPlane(
     ...{ log, codec, clock, logger, database: platform.openProjection('read-model') },
     decodeConfluent: platform.decodeConfluent,
   })
+  const cursors = await openLiveTables({ log, codec, clock, topics: ['cursors'] })
   const world = {
     ...{ authenticate: platform.authenticate, registry, directory, tables, ids, clock },
     signer: platform.signer,
@@ -50,6 +53,8 @@ export async function startControlPlane(
   subscriptionRoutes(app, world)
   applyRoutes(app, world)
   objectRoutes(app, world)
+  const { mcp } = platform
+  connectorRoutes(app, { ...world, mcp, mcpCommands: configuration.AMBIT_MCP_COMMANDS, cursors })
   const records = { log, writer, clock }
   whatHappenedRoutes(app, {
     ...{ authenticate: platform.authenticate, model, directory, tables, clock, logger },
@@ -60,5 +65,5 @@ export async function startControlPlane(
     operatorTenant: configuration.AMBIT_TENANT,
   })
   webRoutes(app)
-  return [heartbeat, registryStep, registry, model]
+  return [heartbeat, registryStep, registry, model, cursors]
 }

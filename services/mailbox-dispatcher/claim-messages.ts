@@ -16,6 +16,7 @@ import {
   messageKey,
   parseQueueId,
   queueOf,
+  readyKey,
 } from './message-document.ts'
 import type { Performer } from './performer.ts'
 
@@ -111,7 +112,7 @@ async function leaseDue(
 ): Promise<ClaimedItem[]> {
   const { directory, ids, log, codec } = world
   const leaseIds = Array.from({ length: max }, () => ids.random())
-  const hasForgotten = { has: (id: string) => detector.isForgotten(tenant, messageKey(id)) }
+  const ready = readyKey(performer.partition(tenant, agent))
   const { value: leased, durable } = await performer.begin({
     tenant,
     agent,
@@ -126,7 +127,9 @@ async function leaseDue(
         max,
         due,
         leaseIds,
-        forgotten: hasForgotten,
+        forgotten: {
+          has: id => detector.isForgotten(tenant, messageKey(id), unit.version(ready)),
+        },
       }),
   })
   const readEvent = world.readEvent ?? createEventReader({ codec }).read

@@ -39,8 +39,12 @@ export interface LossDetector {
   watch(unit: UnitOfWork): UnitOfWork
   /** Agent of a document that the log has shown. */
   agentOf(tenant: string, key: string): string | undefined
-  /** Was a rebuild asked for because of this document? Nobody waits for it twice. */
-  isForgotten(tenant: string, key: string): boolean
+  /**
+   * Was the partition rebuilt because of this document, and is it still missing? Nobody asks for
+   * it twice. `readyVersion` is that of the partition's ready document now: while it is the one
+   * under which the rebuild was asked for, nothing has been rebuilt.
+   */
+  isForgotten(tenant: string, key: string, readyVersion: number): boolean
   /** Looks again, and asks the owner of the partition for a rebuild when it is true. */
   resolve(tenant: string, lost: LostState, partition: number): Promise<LossFinding>
 }
@@ -48,7 +52,8 @@ export interface LossDetector {
 export function createLossDetector(world: { store: StateStore; logger: Logger }): LossDetector {
   const { store } = world
   const seen = new Map<string, Seen>()
-  const missed = new Set<string>()
+  /** Version of the ready document under which a rebuild was asked for, by missing document. */
+  const missed = new Map<string, number>()
   const remember = (name: string, at: Seen) => {
     if (at.version <= (seen.get(name)?.version ?? 0)) return
     missed.delete(name)
@@ -56,8 +61,11 @@ export function createLossDetector(world: { store: StateStore; logger: Logger })
     seen.set(name, at)
     if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value ?? '')
   }
-  const isForgotten = (tenant: string, key: string) =>
-    store.atomicWithLog || missed.has(nameOf(tenant, key))
+  const isForgotten = (tenant: string, key: string, readyVersion: number) => {
+    if (store.atomicWithLog) return true
+    const asked = missed.get(nameOf(tenant, key))
+    return asked !== undefined && asked !== readyVersion
+  }
   return {
     note({ tenant, agent, messageId, version, mailboxVersion, run }) {
       remember(nameOf(tenant, messageKey(messageId)), { version, agent })
@@ -65,7 +73,7 @@ export function createLossDetector(world: { store: StateStore; logger: Logger })
       const { approvalId } = (run ?? {}) as Partial<Run>
       if (approvalId) remember(nameOf(tenant, approvalKey(approvalId)), { version: 1, agent })
     },
-    watch: unit => (store.atomicWithLog ? unit : watched(unit, seen)),
+    watch: unit => (store.atomicWithLog ? unit : watched(unit, { seen, missed })),
     agentOf: (tenant, key) => seen.get(nameOf(tenant, key))?.agent,
     isForgotten,
     async resolve(tenant, { missing }, partition) {
@@ -75,15 +83,16 @@ export function createLossDetector(world: { store: StateStore; logger: Logger })
       const versionOf = (key: string) => loaded.documents.get(key)?.version ?? 0
       const gone = missing.filter(({ key, version }) => versionOf(key) < version)
       if (gone.length === 0) return 'false-alarm'
-      if (versionOf(ready) === 0) return 'rebuilding'
+      const readyVersion = versionOf(ready)
+      if (readyVersion === 0) return 'rebuilding'
       const names = gone.map(({ key }) => nameOf(tenant, key))
-      if (gone.every(({ key }) => isForgotten(tenant, key))) {
+      if (gone.every(({ key }) => isForgotten(tenant, key, readyVersion))) {
         for (const name of names) seen.delete(name)
         return 'forgotten'
       }
-      for (const name of names) missed.add(name)
-      while (missed.size > MISSED_MAX) missed.delete(missed.values().next().value ?? '')
-      await requestRebuild(world, { tenant, partition, readyVersion: versionOf(ready) })
+      for (const name of names) missed.set(name, readyVersion)
+      while (missed.size > MISSED_MAX) missed.delete(missed.keys().next().value ?? '')
+      await requestRebuild(world, { tenant, partition, readyVersion })
       return 'rebuilding'
     },
   }
@@ -92,17 +101,22 @@ export function createLossDetector(world: { store: StateStore; logger: Logger })
 const nameOf = (tenant: string, key: string) => `${tenant}\n${key}`
 
 /** Compares at the first read of each document, before the unit itself writes it. */
-function watched(unit: UnitOfWork, seen: Map<string, Seen>): UnitOfWork {
+function watched(
+  unit: UnitOfWork,
+  { seen, missed }: { seen: Map<string, Seen>; missed: Map<string, number> },
+): UnitOfWork {
   const read = new Set<string>()
   return {
     ...unit,
     get: <T>(key: string) => {
       const value = unit.get<T>(key)
-      const expected = seen.get(nameOf(unit.tenant, key))
+      const name = nameOf(unit.tenant, key)
+      const expected = seen.get(name)
       if (!read.has(key) && expected && unit.version(key) < expected.version) {
         throw new LostState([{ key, version: expected.version }], expected.agent)
       }
       read.add(key)
+      if (value !== undefined) missed.delete(name)
       return value
     },
   }

@@ -3,6 +3,9 @@
  * about candidates, claims and groups. A state record that includes a decision which never
  * reached the log belongs to a commit that was lost on the way, and is passed over.
  */
+import { tenantKey } from '#kernel/domain/ids.ts'
+import { isNewestOf } from '#kernel/domain/overtaken.ts'
+import type { Output } from '#kernel/domain/unit-of-work.ts'
 import type { Rebuild, Restored } from '#kernel/host/step.ts'
 import type { Decision, GuardStateRecord, Usage } from '#schemas/generated/records.ts'
 import type { GuardWorld } from './guard-facts.ts'
@@ -80,8 +83,8 @@ function foldState(folding: Folding, record: GuardStateRecord): void {
   const { restored } = folding
   const key = guardKey(record.subscription)
   const held = restored.documents.get(key)
-  if (held && held.version > record.version) return
   const { version } = record
+  if (!isNewestOf(restored, stateOutput(record), version)) return
   const isTorn = includesLostDecision(folding, record)
   if (!isTorn) {
     const value = withLaterDeliveries(folding, record, record.state as GuardState)
@@ -92,6 +95,12 @@ function foldState(folding: Folding, record: GuardStateRecord): void {
     const value = withLaterDeliveries(folding, { ...record, at: 0 }, BLANK_STATE)
     restored.documents.set(key, { version, value })
   }
+}
+
+function stateOutput(value: GuardStateRecord): Output {
+  const { tenant, subscription, version } = value
+  const key = tenantKey(tenant, subscription)
+  return { topic: 'guard.state', key, id: `${subscription}/${version}`, tenant, value }
 }
 
 /** Decisions are kept longer than this, so one that is missing was never appended. */

@@ -1,7 +1,12 @@
 /** The registry's documents from its own tables, after the store was lost. */
+
+import { isNewestOf } from '#kernel/domain/overtaken.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { isLive } from '#kernel/domain/subscription.ts'
+import type { TopicName } from '#kernel/domain/topic-name.ts'
+import type { Output } from '#kernel/domain/unit-of-work.ts'
 import { OWN_QUEUE, type Rebuild, type Restored } from '#kernel/host/step.ts'
+import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { TableDocument } from '#schemas/generated/records.ts'
 
@@ -34,20 +39,28 @@ export function registryRebuild(codec: RecordCodec): Rebuild {
         return
       }
       const document = codec.decode('table-document', record.value)
-      if (document.kind !== 'heartbeat') foldDocument(restored(document.tenant), document)
+      if (document.kind === 'heartbeat') return
+      const mine = restored(document.tenant)
+      const output = tableOutput(record, document)
+      if (isNewestOf(mine, output, document.version)) foldDocument(mine, document)
     },
   }
 }
 
 function foldDocument(restored: Restored, document: TableDocument): void {
   const { kind, id, version, deleted, doc } = document
-  const key = `reg/${kind}/${id}`
-  if ((restored.documents.get(key)?.version ?? -1) >= version) return
-  restored.documents.set(key, { version, value: { version, deleted, doc } })
+  restored.documents.set(`reg/${kind}/${id}`, { version, value: { version, deleted, doc } })
   if (kind !== 'subscription') return
   const { state, limits } = doc as Subscription
   const ends = deleted ? undefined : (state.until ?? (isLive(state) ? limits.expiresAt : undefined))
   const due = `subscription/${id}`
   if (ends) restored.due.set(due, { queue: OWN_QUEUE, id: due, at: Date.parse(ends) })
   else restored.due.delete(due)
+}
+
+/** The record as it is, also of a kind that another writer keeps in a table. */
+function tableOutput({ topic, key }: LogRecord, value: TableDocument): Output {
+  const { tenant, kind, id, version } = value
+  const name = Buffer.from(key ?? []).toString()
+  return { topic: topic as TopicName, key: name, id: `${kind}/${id}/${version}`, tenant, value }
 }

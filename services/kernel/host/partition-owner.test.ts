@@ -351,7 +351,7 @@ describe('O4 around a loss', () => {
     assert.ok(last)
     const owner = ownerIn('three')
     owner.compareWithLog({
-      ...{ partition: 0, tenant: TENANT, epoch: last.epoch, at: START },
+      ...{ partition: 0, tenant: TENANT, epoch: last.epoch, at: START, overtaken: new Set() },
       ...{ signs: new Map([[last.incarnation ?? '', last.seq]]), last: last.incarnation ?? '' },
     })
     rebuilds = []

@@ -85,7 +85,7 @@ export interface PartitionOwner {
   check(): Promise<void>
   /** Tells the owner that the journal knows of later commits than the store (O4). */
   compareWithLog(logged: LoggedFence): void
-  /** The epoch under which this owner writes for a tenant; 0 before it took the fence. */
+  /** The newest epoch known of a tenant: its own, or a former owner's before it took the fence. */
   epochOf(tenant: string): number
 }
 
@@ -134,7 +134,7 @@ export function createPartitionOwner<T>(
       self.logged.set(logged.tenant, logged)
       self.states.delete(logged.tenant)
     },
-    epochOf: tenant => self.seen.get(tenant)?.epoch ?? 0,
+    epochOf: tenant => newestEpoch(self, tenant, 0),
   }
 }
 

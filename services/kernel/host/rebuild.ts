@@ -5,7 +5,7 @@ import { isAmbitError } from '#kernel/errors.ts'
 import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
 import { decodeOutbox } from './outbox.ts'
-import { FENCE_HEADER, type Rebuild, type Restored, type Step } from './step.ts'
+import { FENCE_HEADER, type Rebuild, type Restored, reassertTopicsOf, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
 import type { TenantCensus } from './tenant-census.ts'
 
@@ -25,6 +25,8 @@ export interface LoggedFence {
   /** Incarnation of the newest record, and when that was appended. */
   last: string
   at: number
+  /** Keys in compacted topics of which a record of an older owner came last (F28). */
+  overtaken: Set<string>
 }
 
 /**
@@ -41,33 +43,72 @@ export async function readJournalTail<T>(
   const newest = new Map<string, LoggedFence>()
   const topics = [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])]
   const ends = await world.log.endOffsets(topics)
+  const compacted = new Set(reassertTopicsOf(step))
+  const highest = new Map<string, number>()
   await readOnce(world.log, {
     topics,
     partitions,
     from: { offsets: ends.map(end => ({ ...end, offset: Math.max(0, end.offset - TAIL) })) },
     onRecords: records => {
-      for (const record of records) noteSignature(newest, step.name, record)
+      for (const record of records) {
+        const signed = signatureOf(record)
+        if (!signed || (signed.owner !== undefined && signed.owner !== nameIn(step, record)))
+          continue
+        const logged = noteSignature(newest, record, signed)
+        if (compacted.has(record.topic)) noteOrder(highest, logged, { record, signed })
+      }
     },
   })
   return [...newest.values()]
 }
 
-/** Topics may hold records of other steps too; their fences are none of ours. */
-function noteSignature(newest: Map<string, LoggedFence>, step: string, record: LogRecord): void {
-  const { partition, headers } = record
-  if (!headers.ce_tenant || !headers[FENCE_HEADER]) return
+interface Signature {
+  tenant: string
+  incarnation: string
+  epoch: number
+  seq: number
+  /** Topics may hold records of other steps too; their fences are none of ours. */
+  owner: string | undefined
+}
+
+function signatureOf({ headers }: LogRecord): Signature | undefined {
+  if (!headers.ce_tenant || !headers[FENCE_HEADER]) return undefined
   const tenant = Buffer.from(headers.ce_tenant).toString()
   const sign = Buffer.from(headers[FENCE_HEADER]).toString()
   const [incarnation = '', epoch, seq, owner] = sign.split(' ')
-  if (owner !== undefined && owner !== `${step}/${partition}`) return
+  return { tenant, incarnation, epoch: Number(epoch), seq: Number(seq), owner }
+}
+
+const nameIn = <T>(step: Step<T>, { partition }: LogRecord) => `${step.name}/${partition}`
+
+function noteSignature(
+  newest: Map<string, LoggedFence>,
+  { partition, timestamp: at }: LogRecord,
+  { tenant, incarnation, epoch, seq }: Signature,
+): LoggedFence {
   const id = `${partition}\n${tenant}`
-  const at = record.timestamp
-  const blank = { partition, tenant, signs: new Map(), epoch: 0, last: incarnation, at }
-  const entry: LoggedFence = newest.get(id) ?? blank
-  entry.epoch = Math.max(entry.epoch, Number(epoch))
-  entry.signs.set(incarnation, Math.max(entry.signs.get(incarnation) ?? 0, Number(seq)))
+  const blank = { partition, tenant, signs: new Map(), overtaken: new Set<string>() }
+  const entry: LoggedFence = newest.get(id) ?? { ...blank, epoch: 0, last: incarnation, at }
+  entry.epoch = Math.max(entry.epoch, epoch)
+  entry.signs.set(incarnation, Math.max(entry.signs.get(incarnation) ?? 0, seq))
   if (at >= entry.at) Object.assign(entry, { last: incarnation, at })
   newest.set(id, entry)
+  return entry
+}
+
+/** Topics are read apart from each other, so each has an order of its own. */
+function noteOrder(
+  highest: Map<string, number>,
+  { overtaken }: LoggedFence,
+  { record, signed }: { record: LogRecord; signed: Signature },
+): void {
+  if (!record.key) return
+  const key = Buffer.from(record.key).toString()
+  const place = `${record.topic}/${record.partition}/${signed.tenant}`
+  const before = highest.get(place) ?? 0
+  highest.set(place, Math.max(before, signed.epoch))
+  if (signed.epoch < before) overtaken.add(key)
+  else overtaken.delete(key)
 }
 
 /**

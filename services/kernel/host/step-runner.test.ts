@@ -341,27 +341,45 @@ describe('owners', () => {
 })
 
 describe('reassert', () => {
+  let asserted: string[]
+  const step: Partial<Step<Tick>> = {
+    reassert(unit, key) {
+      asserted.push(key)
+      const value = { id: 'again', count: unit.get<number>('tally') ?? 0 }
+      unit.emit({ topic: JOURNAL, key, id: 'again', tenant: TENANT, value })
+    },
+    reassertHints: () => ({ documents: ['tally'], counters: [] }),
+  }
+  const appendLate = async () => {
+    const headers = { ce_tenant: TENANT, ce_id: 'late', 'x-fence': 'gone 0 9 counting/0' }
+    const value = Buffer.from(JSON.stringify({ id: 'late', count: 1 }))
+    await bench.log.open('old').append([{ topic: JOURNAL, key: 'tally', value, headers }])
+  }
+  beforeEach(() => {
+    asserted = []
+  })
   it("brings the newest state again after a former owner's late append (F28)", async () => {
-    const asserted: string[] = []
-    const step: Partial<Step<Tick>> = {
-      reassert(unit, key) {
-        asserted.push(key)
-        const value = { id: 'again', count: unit.get<number>('tally') ?? 0 }
-        unit.emit({ topic: JOURNAL, key, id: 'again', tenant: TENANT, value })
-      },
-      reassertHints: () => ({ documents: ['tally'], counters: [] }),
-    }
     await start('one', { step })
     await send({ id: 'a' }, { id: 'b' })
     await hasDecided('a', 'b')
     await bench.clock.advance(1000)
     assert.deepEqual(asserted, [], 'own records are no reason')
-    const headers = { ce_tenant: TENANT, ce_id: 'late', 'x-fence': 'gone 0 9 counting/0' }
-    const value = Buffer.from(JSON.stringify({ id: 'late', count: 1 }))
-    await bench.log.open('old').append([{ topic: JOURNAL, key: 'tally', value, headers }])
+    await appendLate()
     await hasDecided('again')
     assert.deepEqual(asserted, ['tally'])
     assert.deepEqual(bench.journal().at(-1), { id: 'again', count: 2 })
+  })
+  it('does so too where the record came while nobody watched (F28)', async () => {
+    const one = await start('one', { step })
+    await send({ id: 'a' })
+    await hasDecided('a')
+    await during(one.stop())
+    await appendLate()
+    await start('two', { step, world: { knownTenants: () => [TENANT] } })
+    await hasDecided('again')
+    await bench.clock.advance(3000)
+    assert.deepEqual(asserted, ['tally'], 'once is enough')
+    assert.deepEqual(bench.journal().at(-1), { id: 'again', count: 1 })
   })
 })
 

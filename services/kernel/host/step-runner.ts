@@ -7,10 +7,11 @@ import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type { LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
 import { deadLetterOutput } from './dead-letter.ts'
+import { createLateRecords, type LateRecords } from './late-records.ts'
 import { createOffsetKeeper, type OffsetKeeper } from './offset-keeper.ts'
 import { createPartitionOwner, NotOwner, type PartitionOwner } from './partition-owner.ts'
 import { readJournalTail, rebuildTenant } from './rebuild.ts'
-import { FENCE_HEADER, type Step, type StepItem } from './step.ts'
+import { reassertTopicsOf, type Step, type StepItem } from './step.ts'
 import type { StepWorld } from './step-world.ts'
 import { createTenantCensus, type TenantCensus } from './tenant-census.ts'
 
@@ -23,7 +24,7 @@ const DUE_EVERY_MS = 50
 /** Ms between two comparisons of fences with the store. */
 const CHECK_EVERY_MS = 1000
 
-/** Late records of a former owner are rare, and repaired within this. */
+/** Late records of a former owner are rare: ms between two looks for them. */
 const WATCH_PACE_MS = 250
 
 interface Self<T> {
@@ -35,6 +36,7 @@ interface Self<T> {
   /** Partitions that the log gave to this process. */
   assigned: Set<number>
   offsets: OffsetKeeper
+  late: LateRecords
   isStopped: boolean
 }
 
@@ -47,8 +49,11 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     censuses: new Map(),
     assigned: new Set(),
     offsets: createOffsetKeeper(world),
+    late: createLateRecords(step),
     isStopped: false,
   }
+  // First, so that nothing falls between the tail that an assignment reads and what is watched.
+  const watching = await watchTables(self)
   const consumption = await world.log.consume({
     group: step.name,
     topics: step.topics,
@@ -57,7 +62,6 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     handle: batch => handle(self, batch),
   })
   const ticking = tick(self)
-  const watching = await watchJournal(self)
   return {
     async stop() {
       self.isStopped = true
@@ -106,7 +110,10 @@ async function adopt<T>(self: Self<T>): Promise<void> {
   const tail = await readJournalTail(self.step, self.world, fresh)
   for (const partition of fresh) {
     const owner = ownerOf(self, partition)
-    for (const logged of tail) if (logged.partition === partition) owner.compareWithLog(logged)
+    for (const logged of tail.filter(each => each.partition === partition)) {
+      owner.compareWithLog(logged)
+      self.late.found(owner, logged)
+    }
     for (const tenant of self.world.knownTenants()) {
       await owner.acquire(tenant).catch(error => logFailure(self, error, 'acquire'))
     }
@@ -215,6 +222,7 @@ async function tick<T>(self: Self<T>): Promise<void> {
       if (self.isStopped) return
       try {
         if (isCheck) await owner.check()
+        if (isCheck) await self.late.repair(owner)
         if (self.step.decideDue) {
           await owner.runDue()
         }
@@ -226,41 +234,20 @@ async function tick<T>(self: Self<T>): Promise<void> {
   }
 }
 
-/** Re-emits the newest state when a former owner's record arrives late (F28). */
-async function watchJournal<T>(self: Self<T>) {
+/** Hears late records of former owners; `tick` repairs what they overtook (F28). */
+async function watchTables<T>(self: Self<T>) {
   const { step, world } = self
-  const { journal, reassert, reassertTopics = journal === undefined ? [] : [journal] } = step
-  if (!reassert || reassertTopics.length === 0 || world.store.atomicWithLog) return undefined
+  const topics = reassertTopicsOf(step)
+  if (topics.length === 0 || world.store.atomicWithLog) return undefined
   return world.log.follow({
-    topics: reassertTopics,
+    topics,
     from: 'end',
     paceMs: WATCH_PACE_MS,
-    onRecords: async records => {
-      for (const record of records) await reassertIfLate(self, record)
+    onRecords: records => {
+      for (const record of records) {
+        const owner = self.owners.get(record.partition)
+        if (owner) self.late.heard(owner, record)
+      }
     },
   })
-}
-
-async function reassertIfLate<T>(self: Self<T>, record: LogRecord): Promise<void> {
-  const owner = self.owners.get(record.partition)
-  const tenant = record.headers.ce_tenant
-  const fence = record.headers[FENCE_HEADER]
-  if (!owner || !tenant || !fence || !record.key) return
-  const name = Buffer.from(tenant).toString()
-  const epoch = Number(Buffer.from(fence).toString().split(' ')[1])
-  if (!(epoch < owner.epochOf(name))) return
-  const key = Buffer.from(record.key).toString()
-  const { step } = self
-  await owner
-    .run({
-      tenant: name,
-      hints: step.reassertHints?.(name, key) ?? { documents: [], counters: [] },
-      decide: unit => step.reassert?.(unit, key),
-      isOwned: () => self.owners.get(record.partition) === owner,
-    })
-    .catch(error => {
-      logFailure(self, error, 'reassert')
-      // The same records come again; a new owner elsewhere sees them itself.
-      if (!(error instanceof NotOwner)) throw error
-    })
 }

@@ -78,3 +78,9 @@ export const OWN_QUEUE = 'own'
 
 /** Header in which a fenced commit signs its outputs: incarnation, epoch, seq, step/partition. */
 export const FENCE_HEADER = 'x-fence'
+
+/** Topics in which a step appends the newest record again; none where it cannot. */
+export function reassertTopicsOf<T>(step: Step<T>): string[] {
+  if (!step.reassert) return []
+  return step.reassertTopics ?? (step.journal === undefined ? [] : [step.journal])
+}

@@ -1,0 +1,55 @@
+/**
+ * Repairs compacted topics after a former owner's record arrived late (F28): readers of the table
+ * hold the newest version already, but the next compaction would keep the late one.
+ *
+ * - Heard while owned: records whose epoch is below the owner's.
+ * - Found in the tail when the partition came here, for what arrived while nobody watched.
+ * - A late record stays noted until the newest one was appended after it.
+ */
+import type { LogRecord } from '#kernel/ports/event-log.ts'
+import type { PartitionOwner } from './partition-owner.ts'
+import type { LoggedFence } from './rebuild.ts'
+import { FENCE_HEADER, type Step } from './step.ts'
+
+export interface LateRecords {
+  /** Looks at a record that was appended while this process owns its partition. */
+  heard(owner: PartitionOwner, record: LogRecord): void
+  /** Notes what was overtaken before the partition came here. */
+  found(owner: PartitionOwner, logged: LoggedFence): void
+  /** Appends the newest records again; rejects like `owner.run`, and then keeps the rest noted. */
+  repair(owner: PartitionOwner): Promise<void>
+}
+
+export function createLateRecords<T>(step: Step<T>): LateRecords {
+  const noted = new WeakMap<PartitionOwner, Map<string, Set<string>>>()
+  const note = (owner: PartitionOwner, tenant: string, key: string) => {
+    const tenants = noted.get(owner) ?? new Map<string, Set<string>>()
+    noted.set(owner, tenants)
+    tenants.set(tenant, (tenants.get(tenant) ?? new Set()).add(key))
+  }
+  return {
+    heard(owner, { key, headers }) {
+      const { ce_tenant, [FENCE_HEADER]: fence } = headers
+      if (!ce_tenant || !fence || !key) return
+      const tenant = Buffer.from(ce_tenant).toString()
+      const epoch = Number(Buffer.from(fence).toString().split(' ')[1])
+      if (epoch < owner.epochOf(tenant)) note(owner, tenant, Buffer.from(key).toString())
+    },
+    found(owner, { tenant, overtaken }) {
+      for (const key of overtaken) note(owner, tenant, key)
+    },
+    async repair(owner) {
+      for (const [tenant, keys] of noted.get(owner) ?? []) {
+        for (const key of [...keys]) {
+          await owner.run({
+            tenant,
+            hints: step.reassertHints?.(tenant, key) ?? { documents: [], counters: [] },
+            decide: unit => step.reassert?.(unit, key),
+            isOwned: () => true,
+          })
+          keys.delete(key)
+        }
+      }
+    },
+  }
+}

@@ -20,6 +20,8 @@ import type {
   Outcome,
   ScheduleMark,
   TableDocument,
+  Trial,
+  TrialResult,
   Usage,
 } from './generated/records.ts'
 import { avroType, currentSchemas, fingerprintOf, landedSchemas } from './landed-schemas.ts'
@@ -46,6 +48,8 @@ export interface RecordTypes {
   outcome: Outcome
   'schedule-mark': ScheduleMark
   'table-document': TableDocument
+  trial: Trial
+  'trial-result': TrialResult
   usage: Usage
 }
 

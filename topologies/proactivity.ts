@@ -73,6 +73,27 @@ export const STEPS = {
     ],
     doors: [],
   },
+  'trial-judge': {
+    service: 'evaluator',
+    reads: ['trials'],
+    tables: ['subscriptions', 'policies'],
+    writes: ['trials', 'trials.results', 'usage', 'deadletter'],
+    doors: [],
+  },
+  'trial-decide': {
+    service: 'guard',
+    reads: ['trials'],
+    tables: ['subscriptions', 'policies'],
+    writes: ['trials.results', 'deadletter'],
+    doors: [],
+  },
+  trials: {
+    service: 'control-plane',
+    reads: ['trials.results'],
+    tables: ['subscriptions', 'policies', 'sources'],
+    writes: ['trials', 'trials.results'],
+    doors: ['POST /v1/test', 'POST /v1/subscriptions/{id}/test', '/v1/backtests'],
+  },
   'mailbox-dispatcher': {
     service: 'mailbox-dispatcher',
     reads: ['mailbox'],

@@ -19,6 +19,8 @@ export type RecordName =
   | 'guard-state'
   | 'schedule-mark'
   | 'usage'
+  | 'trial'
+  | 'trial-result'
   | 'dead-letter'
   | 'audit-entry'
 
@@ -150,6 +152,20 @@ export const TOPICS = {
     partitioning: 'key',
     cleanup: 'delete',
     retentionMs: 30 * DAY,
+  },
+  trials: {
+    record: 'trial',
+    key: 'tenant/trial',
+    partitioning: 'key',
+    cleanup: 'delete',
+    retentionMs: DAY,
+  },
+  'trials.results': {
+    record: 'trial-result',
+    key: 'tenant/trial',
+    partitioning: 'key',
+    cleanup: 'delete',
+    retentionMs: DAY,
   },
   deadletter: {
     record: 'dead-letter',

@@ -305,6 +305,46 @@ export interface TableDocument {
   doc: unknown
 }
 
+/** What became of a dry run, or how far a backtest is. */
+export interface TrialResult {
+  id: string
+  tenant: string
+  /** test or backtest. */
+  kind: string
+  /** done or failed; a backtest also estimated, running and cancelled. */
+  state: string
+  /** Why it failed. */
+  reason: null | string
+  /** Events with verdict and the fate that each would have had. */
+  items: unknown
+  /** What judging cost. */
+  usage: unknown
+  /** Of a backtest: estimate and how much is done; null for a test. */
+  progress: unknown
+  at: number
+}
+
+/** A dry run on its way from service to service; nothing of it is ever delivered. */
+export interface Trial {
+  id: string
+  tenant: string
+  /** test or backtest. */
+  kind: string
+  /** What has to be done next: observe, judge or decide. */
+  stage: string
+  /** The guard starts from what it remembers of the subscription; a draft from nothing. */
+  isSaved: boolean
+  /** The subscription in its stored form. */
+  subscription: unknown
+  /** Events with what is known about each so far. */
+  items: unknown
+  /** What judging has cost so far. */
+  usage: unknown
+  /** Principal that asks. */
+  by: unknown
+  at: number
+}
+
 /** What something cost. */
 export interface Usage {
   tenant: string

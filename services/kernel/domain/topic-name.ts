@@ -26,4 +26,6 @@ export type TopicName =
   | 'mailbox'
   | 'mailbox.state'
   | 'notices'
+  | 'trials'
+  | 'trials.results'
   | 'deadletter'

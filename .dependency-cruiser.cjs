@@ -31,6 +31,7 @@ const PURE_LIBRARIES = [
   '^node_modules/zod/',
   '^node_modules/@bufbuild/cel/',
   '^node_modules/@noble/hashes/',
+  '^node_modules/ical\\.js/',
   '^node_modules/snowball-stemmers/',
 ]
 
@@ -63,6 +64,11 @@ const DRIVERS = [
     home: '(services/kernel/adapters/(avro|schema-registry)|schemas)/',
   },
   { driver: 'openai', module: '^node_modules/openai/', home: 'services/kernel/adapters/openai/' },
+  {
+    driver: 'ical-js',
+    module: '^node_modules/ical\\.js/',
+    home: 'services/kernel/domain/calendar/',
+  },
   { driver: 'fastify', module: '^node_modules/fastify/', home: 'services/kernel/host/' },
   { driver: 'pino', module: '^node_modules/pino/', home: 'services/kernel/host/' },
   {

@@ -78,7 +78,12 @@ export const makeKafkaWorld: MakeWorld = async topics => {
     created.push(prefix + topic)
     await create(admin, prefix + topic, settings)
   }
-  for (const [topic, settings] of Object.entries(topics)) await createTopic(topic, settings)
+  try {
+    for (const [topic, settings] of Object.entries(topics)) await createTopic(topic, settings)
+  } catch (error) {
+    await admin.disconnect()
+    throw error
+  }
   const logs: CuttableLog[] = []
   const open = () => {
     const opened = openKafkaLog(brokers, prefix)
@@ -108,7 +113,8 @@ async function create(admin: Admin, topic: string, settings: TopicSettings): Pro
   const { partitions, cleanup } = settings
   const entries = Object.entries(cleanup === 'compact' ? COMPACTED : KEPT)
   await admin.createTopics({
-    waitForLeaders: true,
+    // kafkajs gives up waiting when a busy broker has not heard of the new topic itself.
+    waitForLeaders: false,
     topics: [
       {
         topic,
@@ -117,6 +123,16 @@ async function create(admin: Admin, topic: string, settings: TopicSettings): Pro
       },
     ],
   })
+  await until('the new topic has leaders', () => hasLeaders(admin, topic))
+}
+
+async function hasLeaders(admin: Admin, topic: string): Promise<boolean> {
+  try {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    return topics.every(({ partitions }) => partitions.every(({ leader }) => leader >= 0))
+  } catch {
+    return false
+  }
 }
 
 /**

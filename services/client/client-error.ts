@@ -1,3 +1,5 @@
+import type { RunResult } from './api.ts'
+
 /** The facts of a problem document (RFC 9457), or of an answer that never came. */
 export interface ProblemFacts {
   /** HTTP status; 0 when no answer came. */
@@ -54,6 +56,19 @@ export class PermanentError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.name = 'PermanentError'
+  }
+}
+
+/** Thrown by a handler that has something to report: the message fails with the run's result. */
+export class RunFailure extends Error {
+  readonly code: string
+  readonly result: RunResult
+
+  constructor(code: string, message: string, result: RunResult) {
+    super(message)
+    this.name = 'RunFailure'
+    this.code = code
+    this.result = result
   }
 }
 

@@ -11,7 +11,7 @@ import type {
   RunError,
   RunResult,
 } from './api.ts'
-import { type ClientError, isClientError, isTransient } from './client-error.ts'
+import { type ClientError, isClientError, isTransient, RunFailure } from './client-error.ts'
 import { type HeldLease, keepLease } from './keep-lease.ts'
 import type { Mailboxes } from './mailbox-calls.ts'
 import type { Publish } from './publish-events.ts'
@@ -21,6 +21,8 @@ import type { Transport } from './transport.ts'
 export interface WorkContext {
   /** Aborts when the lease is lost or the drain time is over: stop before the next effect. */
   signal: AbortSignal
+  /** Did the signal abort because the lease was lost? Otherwise the drain time is over. */
+  isLost(): boolean
   /** 1 for the first attempt at the message. */
   attempt: number
   /** The current lease; `token` fences effects outside. */
@@ -38,7 +40,7 @@ export interface WorkContext {
 
 /**
  * Works on one message. Returning completes it, with the given result or a plain one; throwing
- * fails it for another attempt, or for good with a `PermanentError`.
+ * fails it for another attempt, for good with a `PermanentError`, with its result by a `RunFailure`.
  */
 export type Handler = (message: Message, context: WorkContext) => Promise<RunResult | undefined>
 
@@ -77,7 +79,8 @@ export async function handleMessage(worker: Worker, claimed: ClaimedMessage): Pr
   try {
     const signal = AbortSignal.any([lost.signal, worker.drained])
     const asked = { done: false }
-    const context = contextOf(worker, held, { signal, asked, attempt: claimed.attempt })
+    const isLost = () => lost.signal.aborted
+    const context = contextOf(worker, held, { signal, isLost, asked, attempt: claimed.attempt })
     const outcome = await outcomeOf(worker.handler, message, context)
     if (asked.done) return worker.report({ kind: 'asked', messageId: message.id })
     if (lost.signal.aborted) throw lost.signal.reason
@@ -93,6 +96,7 @@ export async function handleMessage(worker: Worker, claimed: ClaimedMessage): Pr
 
 interface ContextParts {
   signal: AbortSignal
+  isLost(): boolean
   asked: { done: boolean }
   attempt: number
 }
@@ -100,10 +104,11 @@ interface ContextParts {
 function contextOf(
   { publish, mailboxes }: Worker,
   held: HeldLease,
-  { signal, asked, attempt }: ContextParts,
+  { signal, isLost, asked, attempt }: ContextParts,
 ): WorkContext {
   return {
     signal,
+    isLost,
     attempt,
     lease: () => held.lease,
     emit: events => publish(events, { lease: held.lease.handle, signal }),
@@ -120,7 +125,9 @@ function contextOf(
   }
 }
 
-type Outcome = { result: RunResult } | { error: RunError; retryable: boolean }
+type Outcome =
+  | { result: RunResult }
+  | { error: RunError; retryable: boolean; failedWith?: RunResult }
 
 async function outcomeOf(
   handler: Handler,
@@ -131,7 +138,8 @@ async function outcomeOf(
     return { result: (await handler(message, context)) ?? { ok: true, stopReason: 'completed' } }
   } catch (error) {
     const isPermanent = error instanceof Error && error.name === 'PermanentError'
-    return { error: runErrorOf(error), retryable: !isPermanent }
+    const failedWith = error instanceof RunFailure ? error.result : undefined
+    return { error: runErrorOf(error), retryable: !isPermanent, failedWith }
   }
 }
 
@@ -167,9 +175,10 @@ async function settle(worker: Worker, held: HeldLease, outcome: Outcome): Promis
 
 function settleOnce(mailboxes: Mailboxes, held: HeldLease, outcome: Outcome) {
   const { messageId, lease } = held
-  return 'result' in outcome
-    ? mailboxes.complete(messageId, lease.handle, outcome.result)
-    : mailboxes.fail(messageId, lease.handle, outcome)
+  if ('result' in outcome) return mailboxes.complete(messageId, lease.handle, outcome.result)
+  const { error, retryable, failedWith } = outcome
+  const reported = failedWith ? { result: failedWith } : {}
+  return mailboxes.fail(messageId, lease.handle, { error, retryable, ...reported })
 }
 
 /** A result that the server will never take; trying the work again would not change it. */

@@ -38,7 +38,12 @@ export interface Mailboxes {
   authorize(id: string, handle: string, effect: Effect, o?: CallOptions): Promise<Authorization>
   /** Asks a person and ends the lease; the answer comes as a continuation. */
   ask(id: string, handle: string, question: Question, o?: CallOptions): Promise<unknown>
-  continueSession(agent: string, continuation: Continuation): Promise<{ id: string }>
+  /** The same `idempotencyKey` makes one message, also much later; default: a random one. */
+  continueSession(
+    agent: string,
+    continuation: Continuation,
+    options?: { idempotencyKey?: string },
+  ): Promise<{ id: string }>
   cancel(id: string, reason?: string): Promise<Settlement>
   redrive(id: string): Promise<Settlement>
   answerApproval(id: string, answer: ApprovalAnswer): Promise<unknown>
@@ -78,7 +83,10 @@ export function mailboxCalls(transport: Transport): Mailboxes {
     authorize: (id, handle, effect, options) =>
       onMessage(id, 'authorize', { handle, effect }, options),
     ask: (id, handle, question, options) => onMessage(id, 'ask', { handle, ...question }, options),
-    continueSession: (agent, body) => post(`${mailbox(agent)}/continuations`, body),
+    continueSession: (agent, body, { idempotencyKey } = {}) =>
+      post(`${mailbox(agent)}/continuations`, body, {
+        ...(idempotencyKey ? { headers: { 'idempotency-key': idempotencyKey } } : {}),
+      }),
     cancel: (id, reason) => onMessage(id, 'cancel', reason === undefined ? {} : { reason }),
     redrive: id => onMessage(id, 'redrive', {}),
     answerApproval: (id, answer) => post(`/v1/approvals/${segment(id)}`, answer),

@@ -8,7 +8,7 @@ import {
   scriptedServer,
 } from '#test/support/scripted-server.ts'
 import { type SteppedClock, steppedClock } from '#test/support/stepped-clock.ts'
-import { PermanentError } from './client-error.ts'
+import { PermanentError, RunFailure } from './client-error.ts'
 import { type Client, createClient } from './create-client.ts'
 import type { Handler, WorkEvent } from './handle-message.ts'
 import type { WorkOptions } from './work-mailbox.ts'
@@ -104,6 +104,16 @@ describe('an executor settles', () => {
     })
     const error = { code: 'TypeError', message: 'no such ticket' }
     assert.deepEqual(test.bodies('fail'), [{ handle: 'first', error, retryable: true }])
+  })
+
+  it('fails with the result of the run when the handler throws a RunFailure', async () => {
+    const test = await world(['m1'])
+    const result = { ok: false, stopReason: 'model-error', usage: { inputTokens: 7 } }
+    await untilReported(test, async () => {
+      throw new RunFailure('model-error', 'no answer', result)
+    })
+    const error = { code: 'model-error', message: 'no answer' }
+    assert.deepEqual(test.bodies('fail'), [{ handle: 'first', error, retryable: true, result }])
   })
 
   it('fails for good when the handler throws a PermanentError', async () => {

@@ -52,15 +52,17 @@ async function untilEnd(state: TurnState): Promise<Step['end']> {
 /** Takes up what an earlier attempt at the message left, or begins. */
 async function begin(state: TurnState): Promise<Step | undefined> {
   const { world, input } = state
-  const { key, messageId, opening } = input
+  const { key, messageId, opening, shown, cause } = input
   state.history = await world.store.history(key)
   const own = state.history.filter(entry => entry.messageId === messageId)
   const last = own.at(-1)
   if (last?.item.role === 'assistant' && last.item.toolCalls.length === 0) {
     return { end: endOf(last) }
   }
-  if (opening !== undefined && own.length === 0)
-    await keep(state, [{ role: 'user', text: opening }])
+  if (opening !== undefined && own.length === 0) {
+    const about = { ...(shown === undefined ? {} : { shown }), ...(cause ? { cause } : {}) }
+    await keep(state, [{ role: 'user', text: opening }], about)
+  }
   const intent = await world.store.findIntent(key, messageId)
   if (!intent) return undefined
   if (own.length > intent.entriesBefore) {

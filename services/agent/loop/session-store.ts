@@ -23,6 +23,16 @@ export interface HistoryEntry {
   at: number
   /** On the last words of a turn that ended otherwise than with an answer of the model. */
   stopReason?: StopReason
+  /** What people see in place of the item's text. */
+  shown?: string
+  /** What woke the session, on the opening of a woken turn. */
+  cause?: SessionCause
+}
+
+/** The subscription and the events behind a woken session; each event has a trace. */
+export interface SessionCause {
+  subscription: { id: string; name: string } | null
+  events: { source: string; id: string; type: string }[]
 }
 
 /** Tool calls that are about to run, or ran without their results being kept yet. */

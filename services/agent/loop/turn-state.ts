@@ -1,7 +1,7 @@
 /** What one turn is given, what it knows while it runs, and what comes of it. */
 import type { ChatItem, ChatModel, ToolCall, ToolDescription } from '#kernel/ports/chat-model.ts'
 import type { PendingQuestion, ToolOutcome } from '../tools/dispatch-tool.ts'
-import type { HistoryEntry, SessionKey, SessionStore } from './session-store.ts'
+import type { HistoryEntry, SessionCause, SessionKey, SessionStore } from './session-store.ts'
 import type { StopReason } from './stop-reason.ts'
 import type { TurnLimits } from './turn-limits.ts'
 
@@ -44,6 +44,10 @@ export interface TurnInput {
   instructions: string
   /** What this turn begins with; absent on a closing that nobody asked for. */
   opening?: string
+  /** The opening as people see it. Default: as it is. */
+  shown?: string
+  /** What woke the session, kept with the opening for people. */
+  cause?: SessionCause
   /** Context of this turn alone: the model sees it, the history does not keep it. */
   ephemeral?: string
   /** Aborts when the lease is lost or the run is called off. */
@@ -79,11 +83,15 @@ export interface TurnState {
   calls: TurnResult['calls']
 }
 
-/** Appends items of this turn, all or none. */
-export async function keep(state: TurnState, items: ChatItem[]): Promise<void> {
+/** Appends items of this turn, all or none; `about` is kept with each of them. */
+export async function keep(
+  state: TurnState,
+  items: ChatItem[],
+  about: Pick<HistoryEntry, 'shown' | 'cause'> = {},
+): Promise<void> {
   const { world, input } = state
   const at = world.clock.date()
-  const entries = items.map(item => ({ messageId: input.messageId, item, at }))
+  const entries = items.map(item => ({ messageId: input.messageId, item, at, ...about }))
   await world.store.append(input.key, entries)
   state.history = [...state.history, ...entries]
 }

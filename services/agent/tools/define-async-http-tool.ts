@@ -44,7 +44,8 @@ export function defineAsyncHttpTool(options: AsyncHttpToolOptions): Tool & {
   const { normalise, effect = 'write', egress } = options
   const target = options.target ?? (item => Object.values(item).map(String).join(' · '))
   return {
-    ...{ name, description, effect, target },
+    ...{ name, description, effect },
+    target: args => itemsOf(args, batchField).map(target).join(', '),
     ...(normalise ? { normalise } : {}),
     ...(egress === undefined ? {} : { egress }),
     schema: z.fromJSONSchema(schema) as unknown as Tool['schema'],

@@ -1,0 +1,36 @@
+/** What working on a message needs, and the message in hand. */
+import type { ChatModel } from '#kernel/ports/chat-model.ts'
+import type { Message } from '#services/client/api.ts'
+import type { WorkContext } from '#services/client/handle-message.ts'
+import type { SessionKey, SessionStore } from '../loop/session-store.ts'
+import type { TurnLimits } from '../loop/turn-limits.ts'
+import type { LoopClock, TurnRecord } from '../loop/turn-state.ts'
+import type { OperationStore } from '../operations/operation-store.ts'
+import type { ToolRegistry } from '../tools/tool-registry.ts'
+import type { AgentMessage } from './agent-message.ts'
+import type { ToolRules } from './tool-rules.ts'
+
+export interface ExecutorWorld {
+  agent: string
+  model: ChatModel
+  /** The history as the holder of that fencing token may write it. */
+  sessionsUnder(token: () => number): SessionStore
+  operations: OperationStore
+  registry: ToolRegistry
+  limits: TurnLimits
+  clock: LoopClock
+  rules: ToolRules
+  /** Does a person's turn of that session wait in the mailbox? */
+  isTurnWaiting(session: string): Promise<boolean>
+  record(messageId: string, entry: TurnRecord): void
+}
+
+/** One message in hand. */
+export interface Work {
+  world: ExecutorWorld
+  message: Message
+  context: WorkContext
+  key: SessionKey
+  sessions: SessionStore
+  asked: AgentMessage
+}

@@ -1,0 +1,126 @@
+/**
+ * Does the work of operations in the background, with retries, and asks for one closing when a
+ * batch has drained. It may be stopped anywhere and started again: what is durable says where it
+ * was, and the outside sees one key per item.
+ */
+import type { Tool } from '../tools/tool.ts'
+import { type HttpCall, judgeStatus } from './http-call.ts'
+import {
+  finished,
+  isOpen,
+  type Operation,
+  type OperationOutcome,
+  started,
+  willRetry,
+} from './operation.ts'
+import type { OperationStore } from './operation-store.ts'
+import { drainedBatches } from './pending-updates.ts'
+
+/** Longest ms between two attempts. */
+const BACKOFF_MS_MAX = 60_000
+/** Ms between two tries to ask for a closing. */
+const CLOSING_RETRY_MS = 1000
+
+export interface OperationRunnerWorld {
+  store: OperationStore
+  findTool(name: string): Tool | undefined
+  http: HttpCall
+  clock: { date(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> }
+  /**
+   * Puts a follow-up into the mailbox; the same batch and size ask for one. Resolves also when it
+   * is refused for good: the next turn then takes the results. Rejects when it may be tried again.
+   */
+  askClosing(operation: Operation, size: number): Promise<void>
+  onError(error: unknown): void
+}
+
+export interface OperationRunner {
+  /** Takes an operation up where it stands; one that is in hand already is left alone. */
+  take(operation: Operation): void
+  /** Leaves off all that is in hand; nothing is lost. */
+  stop(): Promise<void>
+}
+
+/** One process's share of the work; which operations are its own is the caller's to know. */
+export function createOperationRunner(world: OperationRunnerWorld): OperationRunner {
+  const inHand = new Map<string, Promise<void>>()
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const hold = (id: string, work: () => Promise<void>) => {
+    if (signal.aborted || inHand.has(id)) return
+    // It is in hand before it begins: its own writes come back here as operations to take.
+    const running = Promise.resolve()
+      .then(work)
+      .catch(error => {
+        if (!signal.aborted) world.onError(error)
+      })
+      .finally(() => inHand.delete(id))
+    inHand.set(id, running)
+  }
+  return {
+    take(operation) {
+      if (isOpen(operation)) hold(operation.id, () => work(world, operation, signal))
+      else if (operation.delivery === 'queued') {
+        hold(`closing/${operation.batch}`, () => close(world, operation, signal))
+      }
+    },
+    async stop() {
+      stopping.abort(new Error('The runner stops.'))
+      await Promise.all(inHand.values())
+    },
+  }
+}
+
+async function work(world: OperationRunnerWorld, given: Operation, signal: AbortSignal) {
+  const { store, clock } = world
+  const spec = world.findTool(given.tool)?.operation
+  let operation: Operation | undefined = given
+  while (operation && isOpen(operation)) {
+    operation = await store.change(operation, current => started(current, clock.date()))
+    if (!operation) return
+    const outcome: OperationOutcome = spec
+      ? await attempt(world, operation, signal)
+      : { ok: false, why: 'tool-removed' }
+    const mayPass = !outcome.ok && outcome.why !== 'refused' && outcome.why !== 'tool-removed'
+    if (mayPass && spec && operation.attempts < spec.retry.maxAttempts) {
+      operation = await store.change(operation, current => willRetry(current, clock.date()))
+      const pauseMs = spec.retry.backoffMs * 2 ** ((operation?.attempts ?? 1) - 1)
+      await clock.sleep(Math.min(pauseMs, BACKOFF_MS_MAX), signal)
+    } else {
+      operation = await store.change(operation, current => finished(current, outcome, clock.date()))
+    }
+  }
+  if (operation) await close(world, operation, signal)
+}
+
+/** One request under the operation's key. Rejects only when the runner stops. */
+async function attempt(
+  { http, findTool }: OperationRunnerWorld,
+  { tool, item, idempotencyKey }: Operation,
+  signal: AbortSignal,
+): Promise<OperationOutcome> {
+  const request = findTool(tool)?.operation?.request(item)
+  if (!request) return { ok: false, why: 'tool-removed' }
+  const headers = { ...request.headers, 'idempotency-key': idempotencyKey }
+  const answer = await http({ ...request, headers }, signal)
+  if (signal.aborted) throw signal.reason
+  return typeof answer === 'string' ? { ok: false, why: answer } : judgeStatus(answer.status)
+}
+
+/** Asks for the closing once the whole batch is over; until it is asked for, again and again. */
+async function close(world: OperationRunnerWorld, operation: Operation, signal: AbortSignal) {
+  const all = await world.store.ofSession(operation)
+  const drained = drainedBatches(all).find(({ batch }) => batch === operation.batch)
+  if (!drained) return
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      await world.askClosing(operation, drained.size)
+      return
+    } catch (error) {
+      if (signal.aborted) throw error
+      world.onError(error)
+      await world.clock.sleep(CLOSING_RETRY_MS, signal)
+    }
+  }
+}

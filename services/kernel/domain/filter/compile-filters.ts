@@ -32,6 +32,8 @@ export interface MatchSpec {
    * takes events whose `subject` is this id and no producer's.
    */
   ownId?: string | undefined
+  /** Set only in dry runs, whose events need not come from the trigger: filters alone decide. */
+  anyTrigger?: boolean | undefined
 }
 
 /** The first step that an event failed. */
@@ -105,8 +107,9 @@ function findBadCel(filter: Filter, pointer: string, compile: CelCompiler): stri
 }
 
 function triggerFailure(spec: MatchSpec, event: CloudEvent): FilterFailure | undefined {
-  const { types, sources, ownId } = spec
+  const { types, sources, ownId, anyTrigger } = spec
   const { type, source, subject } = event
+  if (anyTrigger) return undefined
   if (!matchesTypes(types, type, { subject, ownId })) {
     return {
       filter: '/on/types',

@@ -1,0 +1,32 @@
+/** A decision on what the store holds that leaves no trace in it. */
+import { createUnitOfWork, NotLoaded, type UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { AmbitError } from '#kernel/errors.ts'
+import type { StateStore } from '#kernel/ports/state-store.ts'
+
+/** Loads of one decision; each learns of more documents. */
+const LOADS_MAX = 1000
+
+/** Decides as a transaction would, and drops every change. */
+export async function dryTransaction<T>(
+  store: Pick<StateStore, 'load'>,
+  tenant: string,
+  decide: (unit: UnitOfWork) => T,
+): Promise<T> {
+  const documents = new Set<string>()
+  const counters = new Set<string>()
+  for (let loads = 0; loads < LOADS_MAX; loads++) {
+    const loaded = await store.load({
+      tenant,
+      documents: [...documents],
+      counters: [...counters],
+    })
+    try {
+      return decide(createUnitOfWork(tenant, { documents, counters }, loaded).unit)
+    } catch (error) {
+      if (!(error instanceof NotLoaded)) throw error
+      for (const key of error.documents) documents.add(key)
+      for (const name of error.counters) counters.add(name)
+    }
+  }
+  throw new AmbitError('store-unavailable', 'The dry run needs too many documents; ask for less.')
+}

@@ -154,4 +154,11 @@ export const STEPS = {
     writes: [],
     doors: ['/v1/decisions', '/v1/traces', '/v1/explain', '/v1/stream', '/'],
   },
+  agent: {
+    service: 'agent',
+    reads: ['agent.operations'],
+    tables: ['agent.sessions', 'agent.operations'],
+    writes: ['agent.sessions', 'agent.operations'],
+    doors: ['the mailbox API, as a client', '/chat', '/v1/agent/sessions/{session}'],
+  },
 } as const satisfies Record<string, StepRow>

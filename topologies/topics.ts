@@ -25,7 +25,7 @@ export type RecordName =
   | 'audit-entry'
 
 /** What selects a record's partition. */
-export type Partitioning = 'key' | 'subscription' | 'producer'
+export type Partitioning = 'key' | 'subscription' | 'session' | 'producer'
 
 export interface TopicRow {
   record: RecordName
@@ -43,6 +43,12 @@ const DAY = 24 * HOUR
 const ingress = { record: 'event', key: 'tenant + partitionkey, else source/subject' } as const
 const occurrence = { record: 'event', key: 'tenant/kind/id', partitioning: 'key' } as const
 const table = { record: 'table-document', key: 'tenant/kind/id', cleanup: 'compact' } as const
+/** Of one session in one partition, so that one replica of the agent works on it. */
+const sessionTable = {
+  ...table,
+  partitioning: 'session',
+  retentionMs: -1,
+} as const
 
 export const TOPICS = {
   'ingress.webhook': { ...ingress, partitioning: 'key', cleanup: 'delete', retentionMs: 7 * DAY },
@@ -167,6 +173,8 @@ export const TOPICS = {
     cleanup: 'delete',
     retentionMs: DAY,
   },
+  'agent.sessions': { ...sessionTable, key: 'tenant/session' },
+  'agent.operations': { ...sessionTable, key: 'tenant/kind/session/id' },
   deadletter: {
     record: 'dead-letter',
     key: 'original key',

@@ -28,4 +28,6 @@ export type TopicName =
   | 'notices'
   | 'trials'
   | 'trials.results'
+  | 'agent.sessions'
+  | 'agent.operations'
   | 'deadletter'

@@ -12,14 +12,14 @@ interface Sending {
 type Answers = { topicName: string; partition: number; errorCode: number; baseOffset: string }[]
 
 /** A lane on a topic of two partitions, whose producers answer as the test says. */
-function scriptedLane(answer: (request: number) => Answers) {
+function scriptedLane(answer: (request: number) => Answers, connect = async () => {}) {
   const sendings: Sending[] = []
   let producers = 0
   const kafka = {
     producer() {
       const producer = producers++
       return {
-        connect: async () => {},
+        connect,
         disconnect: async () => {},
         async sendBatch({ topicMessages }: { topicMessages: { messages: { value: Buffer }[] }[] }) {
           const values = topicMessages.flatMap(({ messages }) => messages.map(m => String(m.value)))
@@ -61,6 +61,23 @@ describe('an append lane', () => {
         [0, 4],
         [1, 4],
       ],
+    )
+    await lane.stop()
+  })
+
+  it('keeps a connection under way, also when an append has given up waiting for it', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { lane, sendings } = scriptedLane(
+      () => [answerOf(0, '0'), answerOf(1, '0')],
+      () => promise,
+    )
+    await assert.rejects(lane.append(records), { code: 'log-unavailable' })
+    const appended = lane.append(records)
+    resolve()
+    await appended
+    assert.deepEqual(
+      sendings.map(({ producer }) => producer),
+      [0],
     )
     await lane.stop()
   })

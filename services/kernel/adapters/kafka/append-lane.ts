@@ -190,23 +190,42 @@ function ofRecords(type: string, cause: unknown): AmbitError {
 type Sent = Map<string, number>
 
 async function send(lane: Lane, group: Entry[], deadline: number): Promise<Sent> {
-  lane.producer ??= createProducer(lane.connection)
-  const producer = lane.producer
-  const sending = producer.then(ready =>
-    ready.sendBatch({ acks: -1, topicMessages: topicMessages(group) }),
-  )
   const late = new AbortController()
+  const limit = rejectAfter(deadline - performance.now(), late.signal)
   try {
-    const limit = rejectAfter(deadline - performance.now(), late.signal)
+    const producer = await Promise.race([connected(lane), limit])
+    return await sendWith(lane, producer, { group, limit })
+  } finally {
+    late.abort()
+  }
+}
+
+/**
+ * A connection under way is kept when an attempt gives up: nothing went through it yet, and where
+ * connecting takes longer than one attempt, beginning anew would never come to an end.
+ */
+function connected(lane: Lane): Promise<Producer> {
+  lane.producer ??= createProducer(lane.connection).catch(error => {
+    lane.producer = undefined
+    throw error
+  })
+  return lane.producer
+}
+
+async function sendWith(
+  lane: Lane,
+  producer: Producer,
+  { group, limit }: { group: Entry[]; limit: Promise<never> },
+): Promise<Sent> {
+  const sending = producer.sendBatch({ acks: -1, topicMessages: topicMessages(group) })
+  try {
     return answered(group, await Promise.race([sending, limit]))
   } catch (error) {
     lane.producer = undefined
     // kafkajs connects again to finish its own retries, so it is closed when they have ended.
-    const close = () => producer.then(old => old.disconnect()).catch(() => undefined)
+    const close = () => producer.disconnect().catch(() => undefined)
     sending.then(close, close)
     throw error
-  } finally {
-    late.abort()
   }
 }
 
@@ -244,8 +263,13 @@ async function createProducer({ kafka }: KafkaConnection): Promise<Producer> {
         message.partition ?? 0,
     retry: RETRY,
   })
-  await producer.connect()
-  return producer
+  try {
+    await producer.connect()
+    return producer
+  } catch (error) {
+    void producer.disconnect().catch(() => undefined)
+    throw error
+  }
 }
 
 function topicMessages(group: Entry[]) {

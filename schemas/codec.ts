@@ -23,6 +23,7 @@ import type {
   Trial,
   TrialResult,
   Usage,
+  VerdictRecord,
 } from './generated/records.ts'
 import { avroType, currentSchemas, fingerprintOf, landedSchemas } from './landed-schemas.ts'
 import {
@@ -51,6 +52,7 @@ export interface RecordTypes {
   trial: Trial
   'trial-result': TrialResult
   usage: Usage
+  verdict: VerdictRecord
 }
 
 /** Writes and reads the values of all topics. */

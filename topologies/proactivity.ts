@@ -58,6 +58,21 @@ export const STEPS = {
     writes: ['candidates', 'evaluations', 'deadletter'],
     doors: [],
   },
+  judge: {
+    service: 'evaluator',
+    reads: ['evaluations'],
+    tables: ['subscriptions', 'policies'],
+    writes: [
+      'candidates',
+      'verdicts',
+      'usage',
+      'evaluations',
+      'registry.changes',
+      'notices',
+      'deadletter',
+    ],
+    doors: ['the judging model'],
+  },
   guard: {
     service: 'guard',
     reads: ['candidates', 'outcomes'],

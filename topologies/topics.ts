@@ -19,6 +19,7 @@ export type RecordName =
   | 'guard-state'
   | 'schedule-mark'
   | 'usage'
+  | 'verdict'
   | 'trial'
   | 'trial-result'
   | 'dead-letter'
@@ -119,6 +120,13 @@ export const TOPICS = {
   },
   decisions: {
     record: 'decision',
+    key: 'tenant/subscription',
+    partitioning: 'subscription',
+    cleanup: 'delete',
+    retentionMs: 30 * DAY,
+  },
+  verdicts: {
+    record: 'verdict',
     key: 'tenant/subscription',
     partitioning: 'subscription',
     cleanup: 'delete',

@@ -45,6 +45,7 @@ export interface Candidate {
   /** Reception, ms since the epoch. */
   recordedAt: null | number
   verdict: null | Verdict
+  skipped: null | Skipped
   marker: null | Marker
   /** When this record was made, ms since the epoch. */
   at: number
@@ -79,6 +80,14 @@ export interface Verdict {
   cached: boolean
   /** Evidence, usage and reason. */
   body: unknown
+}
+
+/** Why no model was asked: the answer could not have led to a delivery. */
+export interface Skipped {
+  fate: string
+  stage: string
+  reason: string
+  details: unknown
 }
 
 /** Lifecycle parts that the new version has. */
@@ -363,5 +372,27 @@ export interface Usage {
   cost: string
   /** Calendar day in the tenant's zone. */
   day: string
+  at: number
+}
+
+/** One judgement of a candidate, for audits: the copy that travels is in the candidate. */
+export interface VerdictRecord {
+  id: string
+  tenant: string
+  subscription: string
+  /** Subscription version whose criterion was asked. */
+  version: number
+  candidateId: string
+  criterionHash: string
+  promptVersion: string
+  model: string
+  /** matched, not-matched, ask or failed. */
+  outcome: string
+  confidence: number
+  cached: boolean
+  /** Calls made for this candidate so far. */
+  attempts: number
+  /** Evidence, reason, usage, latency; for a failure, why. */
+  body: unknown
   at: number
 }

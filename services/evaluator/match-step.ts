@@ -93,6 +93,7 @@ function candidateOutput(
       position,
       recordedAt,
       verdict: null,
+      skipped: null,
       marker: null,
       at: now,
     },

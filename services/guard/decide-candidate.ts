@@ -128,7 +128,7 @@ function contextOf(
   facts: GuardFacts,
   { candidate, body }: Arrival,
 ): StageContext {
-  const { event: record, recordedAt, version, position, verdict } = candidate
+  const { event: record, recordedAt, version, position, verdict, skipped } = candidate
   const placement = placementOf(unit, facts.subscription, { candidate, body })
   return {
     facts,
@@ -140,6 +140,7 @@ function contextOf(
       matches: () => world.compile(facts.subscription).test(body ?? toCloudEvent(record)),
     },
     verdict,
+    skipped,
     claimant: claimantOf(unit, candidate),
     reservation: { activations: placement?.joining ? 0 : 1, held: [] },
     placement,

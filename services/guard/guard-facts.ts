@@ -8,7 +8,7 @@ import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { Directory } from '#kernel/host/directory.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
-import type { Candidate, EventRecord, Verdict } from '#schemas/generated/records.ts'
+import type { Candidate, EventRecord, Skipped, Verdict } from '#schemas/generated/records.ts'
 import type { GroupPlacement } from './group-placement.ts'
 import type { GuardState } from './guard-state.ts'
 import { needCounters } from './need-all.ts'
@@ -65,6 +65,8 @@ export interface StageContext {
   readonly facts: GuardFacts
   readonly event: EventFacts
   readonly verdict: Verdict | null
+  /** Why the evaluator asked no model. */
+  readonly skipped: Skipped | null
   /** Another candidate that claimed the occurrence before. */
   readonly claimant: { candidateId: string; messageId: string | null } | undefined
   readonly reservation: Reservation

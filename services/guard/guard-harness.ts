@@ -51,6 +51,7 @@ export interface Sending {
   offset?: number
   version?: number
   verdict?: Candidate['verdict']
+  skipped?: Candidate['skipped']
 }
 
 export interface HarnessOptions {
@@ -164,7 +165,7 @@ function subscriptionOf({ limits, subscription }: HarnessOptions): Subscription 
 
 function candidateOf(
   world: { now: number; offset: number; subscription: Subscription },
-  { offset, version, verdict, ...sent }: Sending,
+  { offset, version, verdict, skipped, ...sent }: Sending,
 ): Candidate {
   const { data, ...rest } = sent
   const event: CloudEvent = {
@@ -180,6 +181,7 @@ function candidateOf(
     position: { topic: 'ingress.platform', partition: 0, offset: offset ?? world.offset },
     recordedAt: world.now,
     verdict: verdict ?? null,
+    skipped: skipped ?? null,
     marker: null,
     at: world.now,
   }
@@ -190,7 +192,8 @@ function markerOf({ version, state }: Subscription, at: number): Candidate {
   return {
     ...{ kind: 'marker', tenant: TENANT, subscription: SUBSCRIPTION, version },
     ...{ candidateId: '', occurrenceId: '', event: null, position: null, recordedAt: null },
-    ...{ verdict: null, marker: { changeId: `c${version}`, operation, approval }, at },
+    ...{ verdict: null, skipped: null },
+    ...{ marker: { changeId: `c${version}`, operation, approval }, at },
   }
 }
 

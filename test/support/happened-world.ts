@@ -71,6 +71,7 @@ export function candidateRecord(
     position: null,
     recordedAt: Date.now(),
     verdict: null,
+    skipped: null,
     marker: null,
     at: Date.now(),
     ...more,

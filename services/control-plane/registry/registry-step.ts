@@ -193,6 +193,7 @@ function announce(unit: UnitOfWork, change: Change, doc: Subscription): void {
       position: null,
       recordedAt: null,
       verdict: null,
+      skipped: null,
       marker: { changeId, operation: doc.state.operation, approval: doc.state.approval },
       at: unit.now,
     },

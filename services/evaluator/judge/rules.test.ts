@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { criterionHash } from '#kernel/domain/criterion-hash.ts'
 import { createBreaker } from './breaker.ts'
 import { outcomeOf } from './confidence-band.ts'
 import { itemsThatFit, tokensBound } from './plan-call.ts'
 import { costMicros, moneyText } from './price.ts'
 import { promptOf } from './prompt.ts'
 import { shareUsage } from './share-usage.ts'
-import { criterionHash, verdictKey } from './verdict-cache.ts'
+import { verdictKey } from './verdict-cache.ts'
 
 describe('the band of confidence', () => {
   const rule = { minConfidence: 0.7, askConfidence: 0.4 }

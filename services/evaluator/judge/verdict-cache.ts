@@ -3,7 +3,6 @@
  * same model is never paid for twice. Only valid verdicts are kept, within their tenant.
  */
 import { hashId } from '#kernel/domain/ids.ts'
-import type { Condition } from '#kernel/domain/subscription.ts'
 import type { JudgeItem } from './judge-item.ts'
 import { PROMPT_VERSION } from './prompt.ts'
 import type { ValidVerdict } from './validate-verdicts.ts'
@@ -16,14 +15,6 @@ export interface CachedVerdict {
   verdict: ValidVerdict
   /** When it was given, ms since the epoch. */
   at: number
-}
-
-/** Names a criterion: its words and what they are asked of. */
-export function criterionHash({
-  criterion,
-  scope,
-}: Pick<Condition, 'criterion' | 'scope'>): string {
-  return hashId('k', scope, criterion.normalize('NFKC').trim())
 }
 
 /** Document of a verdict about one item, or about a set of them in their order. */

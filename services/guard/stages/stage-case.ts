@@ -45,6 +45,7 @@ export function stageContext(given: StageCase = {}): StageContext {
       matches: () => true,
     },
     verdict: null,
+    skipped: null,
     claimant: undefined,
     reservation: { activations: 1, held: [] },
     placement: rule && placeInGroup(rule, '*', group),

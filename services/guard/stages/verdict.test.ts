@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { criterionHash as hashOf } from '#kernel/domain/criterion-hash.ts'
 import { isRefusal, type StageVerdict } from '../guard-facts.ts'
 import { stageContext } from './stage-case.ts'
 import { judgedStage, verdictStage } from './verdict.ts'
@@ -23,4 +24,31 @@ it('a verdict ends what it denies, and a missing one never activates (I15)', () 
   assert.deepEqual(at('skipped'), ['next', 'evaluation-failed'])
   assert.deepEqual(at(null), ['next', 'evaluation-failed'])
   assert.equal(fateOf(judgedStage(stageContext())), 'next')
+})
+
+it('a candidate that no model was asked about ends as the evaluator said', () => {
+  const skipped = { fate: 'cooldown', stage: 'cooldown', reason: 'inside-cooldown', details: null }
+  const context = stageContext({ subscription: { condition }, context: { skipped } })
+  assert.deepEqual(judgedStage(context), { ...skipped, details: {} })
+  const without = stageContext({ context: { skipped } })
+  assert.equal(fateOf(judgedStage(without)), 'next', 'there is no condition any more')
+})
+
+it('a verdict about another criterion is superseded', () => {
+  const at = (criterionHash: string) =>
+    fateOf(
+      verdictStage(
+        stageContext({
+          subscription: { condition },
+          context: {
+            verdict: {
+              ...{ id: 'v', outcome: 'matched', confidence: 1, model: 'm', cached: false },
+              body: { criterionHash },
+            },
+          },
+        }),
+      ),
+    )
+  assert.equal(at(hashOf(condition)), 'next')
+  assert.equal(at(hashOf({ ...condition, criterion: 'a complaint' })), 'inactive')
 })

@@ -21,6 +21,7 @@ export type TopicName =
   | 'evaluations'
   | 'candidates'
   | 'decisions'
+  | 'verdicts'
   | 'usage'
   | 'outcomes'
   | 'mailbox'

@@ -269,10 +269,69 @@ const hostile: Record<string, Check> = {
   },
 }
 
+/** Asks for the body of an answer, of at most 100 bytes. */
+const get = (url: string, timeoutMs = MINUTE) => ({
+  ...{ url, method: 'GET', headers: {}, body: new Uint8Array(), timeoutMs },
+  answerBytesMax: 100,
+})
+
+async function answersWith(
+  makeSender: MakeSender,
+  answer: (response: ServerResponse) => void,
+  timeoutMs?: number,
+) {
+  const receiver = await receive((_request, response) => answer(response))
+  try {
+    return await senderFor(makeSender, receiver).send(get(receiver.origin, timeoutMs))
+  } finally {
+    await receiver.close()
+  }
+}
+
+const bodies: Record<string, Check> = {
+  'H5 gives the body that was asked for, as it came': async makeSender => {
+    const { status, body } = await answersWith(makeSender, response => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(BODY)
+    })
+    assert.equal(status, 200)
+    assert.deepEqual(Buffer.from(body ?? []), BODY)
+  },
+  'H5 an empty body is one': async makeSender => {
+    const { status, body } = await answersWith(makeSender, response => {
+      response.writeHead(304).end()
+    })
+    assert.deepEqual([status, body?.length], [304, 0])
+  },
+  'H5 a body above its bound is refused': async makeSender => {
+    const call = answersWith(makeSender, response => void response.end(Buffer.alloc(101)))
+    await assert.rejects(call, failsWith('answer-too-large'))
+  },
+  'H5 a body that breaks off is no answer': async makeSender => {
+    const call = answersWith(makeSender, response => {
+      response.writeHead(200, { 'content-length': '50' }).write('x')
+      setTimeout(() => response.destroy(), 20)
+    })
+    await assert.rejects(call, failsWith('connection-failed'))
+  },
+  'H4 a body that never ends ends the call in time': async makeSender => {
+    const call = answersWith(
+      makeSender,
+      response => void response.writeHead(200, { 'content-length': '50' }).write('x'),
+      200,
+    )
+    await assert.rejects(call, failsWith('timeout'))
+  },
+}
+
 /** Declares the whole suite for one adapter. */
 export function httpSenderContract(name: string, makeSender: MakeSender): void {
   describe(`${name} keeps the HttpSender contract`, () => {
-    for (const [promise, check] of Object.entries({ ...exchanges, ...refusals, ...hostile })) {
+    for (const [promise, check] of Object.entries({
+      ...exchanges,
+      ...refusals,
+      ...hostile,
+      ...bodies,
+    })) {
       test(promise, () => check(makeSender))
     }
   })

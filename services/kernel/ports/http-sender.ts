@@ -7,7 +7,8 @@
  * - H2 every answer of DNS is judged at every call, and only a judged address is connected to.
  * - H3 a redirect is an answer like any other and never followed.
  * - H4 a call ends within its time, whatever the receiver does.
- * - H5 all that is read of an answer is its status and bounded headers.
+ * - H5 all that is read of an answer is its status and bounded headers, and its body only where
+ *   the caller asks for one, up to the size it names; a body that breaks off is no answer.
  * - H6 a failure is one of the fixed words, and tells nothing of what was found inside.
  */
 
@@ -23,6 +24,7 @@ export type SendFailureWord =
   | 'timeout'
   | 'connection-failed'
   | 'answer-refused'
+  | 'answer-too-large'
 
 /** What a sender rejects with; the message is the word and nothing else. */
 export class SendFailure extends Error {
@@ -41,14 +43,23 @@ export interface SendRequest {
   body: Uint8Array
   /** For everything together: look-up, connection, answer. */
   timeoutMs: number
+  /** Asks for the body, of at most so many bytes as they come. Default: the body is discarded. */
+  answerBytesMax?: number
+}
+
+/** Header names are lower case; `body` is set where it was asked for, still encoded. */
+export interface SendAnswer {
+  status: number
+  headers: Record<string, string>
+  body?: Uint8Array
 }
 
 export interface HttpSender {
   /**
    * Sends one request and resolves with whatever status came, redirects and failures too.
-   * Header names are lower case. Rejects with `SendFailure`.
+   * Rejects with `SendFailure`.
    */
-  send(request: SendRequest): Promise<{ status: number; headers: Record<string, string> }>
+  send(request: SendRequest): Promise<SendAnswer>
   /**
    * Resolves when a call of the address would be allowed now; connects to nobody. Rejects with
    * `SendFailure`. What it allows may be refused later: `send` asks again.

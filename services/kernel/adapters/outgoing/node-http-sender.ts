@@ -2,16 +2,16 @@
  * The HttpSender of Node: judges the address, then connects to exactly what it judged. What a
  * name means is asked anew at every call, since it may have changed since the last one (I16).
  */
-import { type HttpSender, SendFailure } from '#kernel/ports/http-sender.ts'
+import { type HttpSender, type SendAnswer, SendFailure } from '#kernel/ports/http-sender.ts'
 import { createAddressJudge, type JudgeOptions } from './judge-address.ts'
-import { type Answer, type Exchange, pinnedRequest } from './pinned-request.ts'
+import { type Exchange, pinnedRequest } from './pinned-request.ts'
 
 /** How long `check` waits for DNS, ms. */
 const CHECK_TIMEOUT_MS = 5000
 
 export interface NodeHttpSenderOptions extends JudgeOptions {
   /** Connects to one of the addresses and nothing else. Default: Node's HTTP. */
-  connect?(exchange: Exchange): Promise<Answer>
+  connect?(exchange: Exchange): Promise<SendAnswer>
 }
 
 /** Creates a sender; see the port for its promises. */
@@ -19,10 +19,10 @@ export function createNodeHttpSender(options: NodeHttpSenderOptions = {}): HttpS
   const { connect = pinnedRequest } = options
   const judge = createAddressJudge(options)
   return {
-    async send({ url: text, method, headers, body, timeoutMs }) {
+    async send({ url: text, timeoutMs, ...sent }) {
       return within(timeoutMs, async signal => {
         const { url, addresses } = await before(signal, judge(text))
-        return connect({ url, addresses, method, headers, body, signal })
+        return connect({ ...sent, url, addresses, signal })
       })
     },
     async check(text) {

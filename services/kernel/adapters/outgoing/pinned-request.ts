@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { SendFailure } from '#kernel/ports/http-sender.ts'
+import { type SendAnswer, SendFailure } from '#kernel/ports/http-sender.ts'
 
 /** Most that is read of an answer's headers, bytes, and of its body before it is cut off. */
 const HEADERS_MAX = 16 * 1024
@@ -16,18 +16,14 @@ export interface Exchange {
   headers: Record<string, string>
   body: Uint8Array
   signal: AbortSignal
-}
-
-export interface Answer {
-  status: number
-  headers: Record<string, string>
+  answerBytesMax?: number
 }
 
 /**
- * Opens a connection of its own and resolves with the answer's head. When `signal` ends it before
- * that, it rejects with `timeout`.
+ * Opens a connection of its own and resolves with the answer's head, and its body where it is
+ * asked for. When `signal` ends it before that, it rejects with `timeout`.
  */
-export function pinnedRequest(exchange: Exchange): Promise<Answer> {
+export function pinnedRequest(exchange: Exchange): Promise<SendAnswer> {
   const { url, method, headers, body, signal } = exchange
   const isSecure = url.protocol === 'https:'
   const request = isSecure ? requestHttps : requestHttp
@@ -44,9 +40,18 @@ export function pinnedRequest(exchange: Exchange): Promise<Answer> {
     })
     // Once there is a status it is the answer: a body that breaks off, drips or never ends takes
     // nothing back.
-    let answer: Answer | undefined
+    let answer: SendAnswer | undefined
     sent.once('response', async response => {
       const known = { status: response.statusCode ?? 0, headers: flat(response.headers) }
+      if (exchange.answerBytesMax !== undefined) {
+        const read = collect(response, exchange.answerBytesMax)
+        await read.then(
+          body => resolve({ ...known, body }),
+          error => reject(signal.aborted ? new SendFailure('timeout') : error),
+        )
+        sent.destroy()
+        return
+      }
       answer = known
       await discard(response)
       sent.destroy()
@@ -85,6 +90,22 @@ function discard(response: IncomingMessage): Promise<void> {
     })
     response.once('error', () => resolve())
     response.once('close', () => resolve())
+  })
+}
+
+/** The whole body; one that is larger, or breaks off, is a failure and no answer. */
+function collect(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  return new Promise((resolve, reject) => {
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > bytesMax) reject(new SendFailure('answer-too-large'))
+      else chunks.push(chunk)
+    })
+    response.once('end', () => resolve(Buffer.concat(chunks)))
+    response.once('error', () => reject(new SendFailure('connection-failed')))
+    response.once('close', () => reject(new SendFailure('connection-failed')))
   })
 }
 

@@ -1,0 +1,118 @@
+/** One subscription's schedule as the index keeps it. */
+import {
+  comingInstants,
+  type DueInstant,
+  type FindAnchors,
+  type ScheduleKind,
+  scheduleKind,
+} from '#kernel/domain/schedule/coming-instants.ts'
+import { dueIdOf, jitterOf } from '#kernel/domain/schedule/schedule-identity.ts'
+import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
+import type { Schedule } from '#kernel/domain/trigger.ts'
+import type { ScheduleMark } from '#schemas/generated/records.ts'
+import { type Decision, decideDue, type Gap } from './decide-due.ts'
+
+export interface ScheduleEntry {
+  /** Key of the subscription in its table, and of all that is written here. */
+  readonly key: string
+  readonly tenant: string
+  readonly id: string
+  readonly partition: number
+  version: number
+  readonly revision: string
+  readonly kind: ScheduleKind
+  readonly schedule: Schedule
+  /** From when on it counts. */
+  readonly sinceMs: number
+  /** Everything up to it is decided. */
+  decidedMs: number
+  /** When it is to be looked at next: its instant and jitter; Infinity when nothing comes. */
+  nextMs: number
+  /** Place in its tenant's heap; -1 while it is in none. */
+  heapAt: number
+  /** Reminders of meetings that were known before they were due. */
+  known?: string[]
+  /** The newest gaps, oldest first; most schedules have none. */
+  gaps?: Gap[]
+}
+
+/** Gaps kept in a mark. */
+export const GAPS_KEPT = 10
+/** Reminders of one instant that are remembered as known. */
+const KNOWN_MAX = 100
+
+/** The entry of a subscription, or undefined when nothing of it may be due now. */
+export function entryOf(
+  subscription: Subscription,
+  place: { key: string; partition: number },
+): ScheduleEntry | undefined {
+  const { tenant, id, version, schedule, scheduled, state } = subscription
+  if (!schedule || !scheduled || !isLive(state)) return undefined
+  const sinceMs = Date.parse(scheduled.since)
+  return {
+    ...place,
+    ...{ tenant, id, version, schedule, sinceMs, revision: scheduled.revision },
+    kind: scheduleKind(schedule),
+    decidedMs: sinceMs,
+    nextMs: Number.POSITIVE_INFINITY,
+    heapAt: -1,
+  }
+}
+
+/** Takes what a mark says; one of another revision says nothing, an older one changes nothing. */
+export function takeMark(entry: ScheduleEntry, mark: Pick<ScheduleMark, MarkFacts>): void {
+  if (mark.revision !== entry.revision || mark.decidedMs < entry.decidedMs) return
+  entry.decidedMs = mark.decidedMs
+  if (mark.gaps.length > 0) entry.gaps = mark.gaps as Gap[]
+}
+
+export type MarkFacts = 'revision' | 'decidedMs' | 'gaps'
+
+/** Computes when the entry is to be looked at next. */
+export function planNext(entry: ScheduleEntry, findAnchors: FindAnchors): void {
+  const { kind, schedule, decidedMs } = entry
+  const found = comingInstants(schedule, decidedMs, kind === 'anchor' ? 2 : 1, findAnchors)
+  const [next, second] = found
+  entry.nextMs = next ? next.atMs + jitterOfInstant(entry, next) : Number.POSITIVE_INFINITY
+  if (kind !== 'anchor' || !next) return
+  const isCrowded = second?.atMs === next.atMs
+  const more = isCrowded ? comingInstants(schedule, decidedMs, KNOWN_MAX, findAnchors) : found
+  const wasKnown = entry.known ?? []
+  entry.known = more
+    .filter(({ atMs }) => atMs === next.atMs)
+    .filter(({ anchor, nominal }) => isToldBefore(anchor, next.atMs) || wasKnown.includes(nominal))
+    .map(({ nominal }) => nominal)
+}
+
+const isToldBefore = (anchor: DueInstant['anchor'], atMs: number) => (anchor?.toldMs ?? 0) < atMs
+
+/** What is due of the entry now, decided. Pure: the entry is left as it is. */
+export function decideEntry(
+  entry: ScheduleEntry,
+  moment: { nowMs: number; watchedSinceMs: number },
+  findAnchors: FindAnchors,
+): Decision {
+  const { kind, schedule, decidedMs, known } = entry
+  return decideDue({
+    ...moment,
+    kind,
+    decidedMs,
+    missed: 'missed' in schedule ? schedule.missed : 'latest',
+    isBefore: 'anchor' in schedule && schedule.anchor.offsetMs < 0,
+    coming: (afterMs, limit) => comingInstants(schedule, afterMs, limit, findAnchors),
+    jitter: instant => jitterOfInstant(entry, instant),
+    isKnown: ({ nominal }) => known?.includes(nominal) === true,
+  })
+}
+
+/** Remembers what was decided and made durable. */
+export function settleEntry(entry: ScheduleEntry, { decidedMs, gaps }: Decision): void {
+  entry.decidedMs = Math.max(entry.decidedMs, decidedMs)
+  if (gaps.length > 0) entry.gaps = [...(entry.gaps ?? []), ...gaps].slice(-GAPS_KEPT)
+}
+
+function jitterOfInstant(entry: ScheduleEntry, { nominal }: DueInstant): number {
+  const { schedule, kind } = entry
+  const jitterMs = 'jitterMs' in schedule ? schedule.jitterMs : 0
+  return jitterMs === 0 ? 0 : jitterOf(dueIdOf(entry, kind, nominal), jitterMs)
+}

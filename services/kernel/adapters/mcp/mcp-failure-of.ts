@@ -18,6 +18,8 @@ const OF_SENDER: Record<SendFailureWord, McpFailureWord> = {
   timeout: 'timeout',
   'connection-failed': 'unreachable',
   'answer-refused': 'too-large',
+  'answer-too-large': 'too-large',
+  'answer-too-large': 'too-large',
 }
 
 const OF_SDK: Partial<Record<string, McpFailureWord>> = {

@@ -6,6 +6,7 @@ import { startEvaluator } from '#services/evaluator/service.ts'
 import { startGuard } from '#services/guard/service.ts'
 import { registerIngest } from '#services/ingest/service.ts'
 import { startMailboxDispatcher } from '#services/mailbox-dispatcher/service.ts'
+import { startMcpPoller } from '#services/mcp-poller/service.ts'
 
 /** Starts all parts; the control plane first, since its heartbeat lets the others begin. */
 export async function startAllServices({ platform, app, stepWorld }: Process): Promise<Running[]> {
@@ -17,5 +18,6 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
   const dispatcher = await startMailboxDispatcher(app, platform, stepWorld('mailbox-dispatcher'))
   const guard = await startGuard(platform, stepWorld('guard'))
   const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })
-  return [...controlPlane, ...dispatcher, ...guard, evaluator]
+  const poller = await startMcpPoller(platform, stepWorld('mcp-poller'))
+  return [...controlPlane, ...dispatcher, ...guard, evaluator, ...poller]
 }

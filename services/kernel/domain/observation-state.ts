@@ -42,7 +42,14 @@ export interface ObservationState {
   error: string | null
   refusal: PollRefusal | null
   /** Set while the dependents are suspended and only a probe asks now and then. */
-  suspended: { at: string; probes: number; proposedAt: string | null } | null
+  suspended: {
+    at: string
+    probes: number
+    /** When a probe was answered and resuming was proposed. */
+    proposedAt: string | null
+    /** Subscriptions with the version that was asked to be suspended. */
+    dependents: Record<string, number>
+  } | null
   /** A gap that the source admitted: something may be missing before this instant. */
   gapAt: string | null
   /** The process that wrote this, to tell late records of former owners. */

@@ -1,5 +1,5 @@
 /** Metrics of one process, with stable names; dashboards and alerts depend on them. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 export interface Telemetry {
   registry: Registry
@@ -12,6 +12,12 @@ export interface Telemetry {
   transitions: Counter<'state'>
   /** Calls that tell an executor to claim, by outcome. */
   nudges: Counter<'outcome'>
+  /** Polls of MCP servers, by how they ended. */
+  polls: Counter<'outcome'>
+  /** New and changed items that polls have found. */
+  pollItems: Counter
+  /** How late polls begin, in seconds. */
+  pollLateness: Histogram
   /** Seconds since the last heartbeat of the control plane. */
   policyAge: Gauge
 }
@@ -50,6 +56,23 @@ export function createTelemetry(): Telemetry {
       name: 'ambit_push_nudges_total',
       help: 'Calls that told an executor to claim.',
       labelNames: ['outcome'],
+      registers,
+    }),
+    polls: new Counter({
+      name: 'ambit_mcp_polls_total',
+      help: 'Polls of MCP servers, by how they ended.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    pollItems: new Counter({
+      name: 'ambit_mcp_items_total',
+      help: 'New and changed items found by polls.',
+      registers,
+    }),
+    pollLateness: new Histogram({
+      name: 'ambit_mcp_poll_lateness_seconds',
+      help: 'How late polls begin.',
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
       registers,
     }),
     policyAge: new Gauge({

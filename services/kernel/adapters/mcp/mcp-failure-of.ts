@@ -19,7 +19,6 @@ const OF_SENDER: Record<SendFailureWord, McpFailureWord> = {
   'connection-failed': 'unreachable',
   'answer-refused': 'too-large',
   'answer-too-large': 'too-large',
-  'answer-too-large': 'too-large',
 }
 
 const OF_SDK: Partial<Record<string, McpFailureWord>> = {

@@ -1,0 +1,51 @@
+/** Bounds on what one process asks at once, and of each connector in a time. */
+import type { Connector } from '#kernel/domain/connector.ts'
+import type { Clock } from '#kernel/ports/clock.ts'
+import type { Observation } from './rules/observation-book.ts'
+import { type Bucket, takeToken } from './rules/poll-schedule.ts'
+
+/** Polls under way in one process. */
+const POLLS_MAX = 32
+/** Polls of one connector under way. */
+const POLLS_OF_ONE_MAX = 4
+
+export interface PollGates {
+  /** False when too much is under way; the poll stays due. */
+  enter(observation: Observation): boolean
+  leave(observation: Observation): void
+  /** Resolves when the connector's rate allows one more call. */
+  admit(connector: Connector): Promise<void>
+}
+
+export function createPollGates(clock: Clock): PollGates {
+  const under = new Map<string, number>()
+  const buckets = new Map<string, Bucket>()
+  let all = 0
+  const nameOf = ({ tenant, observe }: Observation) => `${tenant}\n${observe.connector}`
+  return {
+    enter(observation) {
+      const name = nameOf(observation)
+      const own = under.get(name) ?? 0
+      if (all >= POLLS_MAX || own >= POLLS_OF_ONE_MAX) return false
+      all++
+      under.set(name, own + 1)
+      return true
+    },
+    leave(observation) {
+      const name = nameOf(observation)
+      const own = (under.get(name) ?? 1) - 1
+      all--
+      if (own > 0) under.set(name, own)
+      else under.delete(name)
+    },
+    async admit({ tenant, id, rateLimit }) {
+      const name = `${tenant}\n${id}`
+      for (;;) {
+        const { bucket, waitMs } = takeToken(buckets.get(name), clock.now(), rateLimit)
+        buckets.set(name, bucket)
+        if (waitMs === 0) return
+        await clock.sleep(waitMs)
+      }
+    },
+  }
+}

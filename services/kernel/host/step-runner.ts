@@ -7,6 +7,7 @@ import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type { LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
 import { deadLetterOutput } from './dead-letter.ts'
+import { createLaneBook, type LaneBook } from './lane-book.ts'
 import { createLateRecords, type LateRecords } from './late-records.ts'
 import { createOffsetKeeper, type OffsetKeeper } from './offset-keeper.ts'
 import { createPartitionOwner, NotOwner, type PartitionOwner } from './partition-owner.ts'
@@ -37,6 +38,8 @@ interface Self<T> {
   assigned: Set<number>
   offsets: OffsetKeeper
   late: LateRecords
+  /** Where the step works its items off in lanes. */
+  lanes: LaneBook<T> | undefined
   isStopped: boolean
 }
 
@@ -50,8 +53,10 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     assigned: new Set(),
     offsets: createOffsetKeeper(world),
     late: createLateRecords(step),
+    lanes: undefined,
     isStopped: false,
   }
+  self.lanes = openLanes(self)
   // First, so that nothing falls between the tail that an assignment reads and what is watched.
   const watching = await watchTables(self)
   const consumption = await world.log.consume({
@@ -64,6 +69,7 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
   const ticking = tick(self)
   return {
     async stop() {
+      await self.lanes?.stop()
       self.isStopped = true
       await self.offsets.stop()
       await consumption.stop()
@@ -86,6 +92,25 @@ function ownerOf<T>(self: Self<T>, partition: number): PartitionOwner {
   return owner
 }
 
+/** Lanes commit through the owner of their partition, which may have been lost in between. */
+function openLanes<T>(self: Self<T>): LaneBook<T> | undefined {
+  const { step, world, offsets } = self
+  if (!step.lanes) return undefined
+  return createLaneBook({
+    ...{ lanes: step.lanes, clock: world.clock, logger: world.logger, offsets },
+    async commit(partition, { isOwned, ...work }) {
+      await adopt(self)
+      const isMine = () => isOwned() && self.assigned.has(partition)
+      try {
+        await ownerOf(self, partition).run({ ...work, isOwned: isMine })
+      } catch (error) {
+        if (error instanceof NotOwner) self.owners.delete(partition)
+        throw error
+      }
+    },
+  })
+}
+
 function censusOf<T>(self: Self<T>, partition: number): TenantCensus {
   const topics = self.step.rebuild?.sources.map(({ topic }) => topic) ?? []
   const census =
@@ -100,6 +125,7 @@ async function assign<T>(self: Self<T>, partitions: TopicPartition[]): Promise<v
   for (const partition of self.owners.keys()) {
     if (!self.assigned.has(partition)) self.owners.delete(partition)
   }
+  self.lanes?.keep(self.assigned)
   await adopt(self)
 }
 
@@ -135,6 +161,7 @@ async function handle<T>(self: Self<T>, batch: RecordBatch): Promise<void> {
     if (poison.length > 0) {
       await world.log.append(poison.map(p => world.writer.encode(deadLetterOutput(p, world.clock))))
     }
+    if (self.lanes) return await self.lanes.take(batch, items)
     await step.prepare?.(items)
     const groups = [...groupByTenant(items)]
     for (const [at, [tenant, group]] of groups.entries()) {

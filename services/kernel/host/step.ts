@@ -36,6 +36,29 @@ export interface Rebuild {
   fold(restored: (tenant: string) => Restored, record: LogRecord, now: number): void
 }
 
+/** Some records of one lane, and what may be done with them. */
+export interface LaneBatch<T> {
+  tenant: string
+  /** At least one, in the order of the log. */
+  items: StepItem<T>[]
+  /** Commits under the fence of the partition; resolves when its outputs are appended. */
+  commit(hints: Hints, decide: (unit: UnitOfWork) => void): Promise<void>
+  /** False once the partition is gone: no further call makes sense. */
+  isOwned(): boolean
+  /** Aborts when the process ends and will not wait any longer. */
+  signal: AbortSignal
+}
+
+/** What a step says about its lanes. */
+export interface Lanes<T> {
+  laneOf(item: StepItem<T>): string
+  /** Records that are worked off together. */
+  batchMax: number
+  /** How long a record waits for others of its lane, ms. */
+  waitMs: number
+  work(batch: LaneBatch<T>): Promise<void>
+}
+
 /** A step with state. `T` is what it reads from a record. */
 export interface Step<T> {
   /** Consumer group, and name of fences, outboxes and due queues. */
@@ -51,6 +74,11 @@ export interface Step<T> {
   hints(item: StepItem<T>, now: number): Hints
   /** Pure. */
   decide(unit: UnitOfWork, item: StepItem<T>): void
+  /**
+   * Works items off by itself, with calls to the outside between its commits, instead of `decide`.
+   * Only for steps that read one topic.
+   */
+  lanes?: Lanes<T>
   /** Facts from outside that items need, gathered once per batch before deciding. */
   prepare?(items: StepItem<T>[]): Promise<void>
   /** A due entry of this step's own queue (`OWN_QUEUE`); it must remove or move the entry. */

@@ -35,7 +35,7 @@ export function nextBeat(
 ): Beat {
   const due = previous.base + interval
   const base = due + interval <= now ? now : due
-  const at = base + JITTER * interval * random
+  const at = base + Math.round(JITTER * interval * random)
   return { base, at: Math.max(at, now + FLOOR_MS) }
 }
 
@@ -44,7 +44,7 @@ export function firstBeat(
   { interval, polledAt }: { interval: number; polledAt: number | null },
   { now, random }: { now: number; random: number },
 ): Beat {
-  const spread = Math.min(interval, 5000) * JITTER * random
+  const spread = Math.round(Math.min(interval, 5000) * JITTER * random)
   if (polledAt === null) return { base: now, at: now + spread }
   const base = Math.min(Math.max(now, polledAt + interval), now + interval)
   return { base, at: base + spread }

@@ -2,6 +2,7 @@
 
 import type { Process, Running } from '#kernel/host/run-process.ts'
 import { startControlPlane } from '#services/control-plane/service.ts'
+import { startConfiguredJudge } from '#services/evaluator/judge-service.ts'
 import { startEvaluator } from '#services/evaluator/service.ts'
 import { startGuard } from '#services/guard/service.ts'
 import { registerIngest } from '#services/ingest/service.ts'
@@ -18,6 +19,7 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
   const dispatcher = await startMailboxDispatcher(app, platform, stepWorld('mailbox-dispatcher'))
   const guard = await startGuard(platform, stepWorld('guard'))
   const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })
+  const judge = await startConfiguredJudge(platform, stepWorld('evaluator'))
   const poller = await startMcpPoller(platform, stepWorld('mcp-poller'))
-  return [...controlPlane, ...dispatcher, ...guard, evaluator, ...poller]
+  return [...controlPlane, ...dispatcher, ...guard, evaluator, judge, ...poller]
 }

@@ -15,6 +15,8 @@ import type { Limits } from '#kernel/domain/limits.ts'
 import type { EventRef } from '#schemas/generated/records.ts'
 import { addTo, type SlidingWindow } from './sliding-window.ts'
 
+export { candidateKey, claimKey, guardKey } from '#kernel/domain/guard-keys.ts'
+
 /** Stops a subscription at once, before the registry has heard of it. */
 export interface Latch {
   kind: 'storm' | 'budget'
@@ -147,10 +149,6 @@ const RECENT_MAX = 5
 const OPEN_MAX = 32
 export const RATE_WINDOW_MS = 60_000
 
-export const guardKey = (subscription: string) => `guard/${subscription}`
-export const candidateKey = (subscription: string, id: string) => `candidate/${subscription}/${id}`
-export const claimKey = (subscription: string, occurrence: string) =>
-  `claim/${subscription}/${occurrence}`
 export const groupDocumentKey = (subscription: string, hash: string) =>
   `group/${subscription}/${hash}`
 

@@ -93,6 +93,12 @@ export function checkFacts(
   return { kind: 'valid', verdict: { matched, confidence, evidence: found, reason: short } }
 }
 
+/** Does any of the values hold the quote, as far as copying keeps it? */
+export function occursIn(quote: string, leaves: readonly Leaf[]): boolean {
+  const folded = leaves.map(({ pointer, text }) => ({ pointer, text: fold(text) }))
+  return placeOf(fold(quote), '', folded) !== undefined
+}
+
 /** The leaf that holds the quote: the one that was named if it does, else the first that does. */
 function placeOf(quote: string, pointer: string, leaves: readonly Leaf[]): Leaf | undefined {
   const holding = leaves.filter(({ text }) => text === quote || isWithin(quote, text))

@@ -18,6 +18,12 @@ export interface Telemetry {
   pollItems: Counter
   /** How late polls begin, in seconds. */
   pollLateness: Histogram
+  /** Calls of judging models, by what came back. */
+  modelCalls: Counter<'model' | 'outcome'>
+  /** Tokens that judging models counted, by direction. */
+  modelTokens: Counter<'model' | 'direction'>
+  /** Seconds that calls of judging models took. */
+  modelSeconds: Histogram<'model'>
   /** Seconds since the last heartbeat of the control plane. */
   policyAge: Gauge
 }
@@ -73,6 +79,25 @@ export function createTelemetry(): Telemetry {
       name: 'ambit_mcp_poll_lateness_seconds',
       help: 'How late polls begin.',
       buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
+      registers,
+    }),
+    modelCalls: new Counter({
+      name: 'ambit_model_calls_total',
+      help: 'Calls of judging models.',
+      labelNames: ['model', 'outcome'],
+      registers,
+    }),
+    modelTokens: new Counter({
+      name: 'ambit_model_tokens_total',
+      help: 'Tokens of judging models.',
+      labelNames: ['model', 'direction'],
+      registers,
+    }),
+    modelSeconds: new Histogram({
+      name: 'ambit_model_call_seconds',
+      help: 'Duration of calls of judging models.',
+      labelNames: ['model'],
+      buckets: [0.1, 0.3, 1, 3, 10, 30, 100],
       registers,
     }),
     policyAge: new Gauge({

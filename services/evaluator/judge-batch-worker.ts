@@ -1,0 +1,279 @@
+/**
+ * The way of some candidates of one subscription through judging: admission, cache, model, band,
+ * and one commit that writes all of them in their order.
+ */
+import { criterionHash } from '#kernel/domain/criterion-hash.ts'
+import type { CloudEvent } from '#kernel/domain/event.ts'
+import { toCloudEvent } from '#kernel/domain/event-record.ts'
+import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
+import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
+import { candidateKey, claimKey, guardKey } from '#kernel/domain/guard-keys.ts'
+import type { Condition, Subscription } from '#kernel/domain/subscription.ts'
+import type { Directory } from '#kernel/host/directory.ts'
+import type { LaneBatch } from '#kernel/host/step.ts'
+import type { Clock } from '#kernel/ports/clock.ts'
+import type { Loaded, StateStore } from '#kernel/ports/state-store.ts'
+import type { RecordCodec } from '#schemas/codec.ts'
+import type { Candidate, EventRef } from '#schemas/generated/records.ts'
+import { admit, type GuardGlance, limitsOf, type Skip } from './judge/admission.ts'
+import { type Finished, finishBatch } from './judge/finish-batch.ts'
+import { type JudgeItem, judgeItemOf } from './judge/judge-item.ts'
+import { type ItemFate, judgeItems } from './judge/judge-items.ts'
+import type { JudgeSettings } from './judge/judge-settings.ts'
+import type { JudgeInput } from './judge/judge-step.ts'
+import { judgeOffline } from './judge/offline/offline-judge.ts'
+import { checkFacts, occursIn, type ValidVerdict } from './judge/validate-verdicts.ts'
+import { type CachedVerdict, verdictKey } from './judge/verdict-cache.ts'
+import type { Bill, JudgeCaller } from './judge-call-worker.ts'
+
+export interface BatchWorld {
+  directory: Pick<Directory, 'subscription' | 'policy' | 'agent' | 'tenant'>
+  store: StateStore
+  clock: Clock
+  codec: RecordCodec
+  settings: JudgeSettings
+  /** Undefined where the judge is offline. */
+  caller: JudgeCaller | undefined
+  readBodies(refs: EventRef[]): Promise<(CloudEvent | undefined)[]>
+}
+
+/** One candidate on its way. */
+interface Entry extends JudgeInput {
+  body: CloudEvent | undefined
+  item: JudgeItem
+  result?: Finished['result']
+  spent: Bill['spent']
+}
+
+/** Judges a batch of one lane and writes what became of it. */
+export async function judgeBatch(world: BatchWorld, batch: LaneBatch<JudgeInput>): Promise<void> {
+  const entries = await readEntries(world, batch)
+  const [first] = entries
+  if (!first) return
+  const subscription = world.directory.subscription(batch.tenant, first.candidate.subscription)
+  const condition = subscription?.condition ?? undefined
+  for (const entry of entries) {
+    if (entry.candidate.verdict) entry.result = { kind: 'told', verdict: entry.candidate.verdict }
+    else if (subscription && !condition) entry.result = { kind: 'no-condition' }
+  }
+  await admitEntries(world, batch, { entries, subscription })
+  if (subscription && condition) {
+    const open = entries.filter(({ result }) => !result)
+    if (open.length > 0) await judgeOpen(world, batch, { subscription, condition, open })
+  }
+  const { codec, settings } = world
+  const finished = entries.map(({ candidate, result, spent, item }) => {
+    const isCut = item.isCut
+    return { candidate, result: result ?? { kind: 'no-condition' as const }, spent, isCut }
+  })
+  await batch.commit({ documents: [], counters: [] }, unit =>
+    finishBatch(unit, { subscription, finished, codec, suspendAfter: settings.suspendAfter }),
+  )
+}
+
+async function readEntries(world: BatchWorld, { items }: LaneBatch<JudgeInput>): Promise<Entry[]> {
+  const refs = items.flatMap(({ value }) => value.candidate.event.ref ?? [])
+  const bodies = refs.length > 0 ? await world.readBodies(refs) : []
+  let next = 0
+  return items.map(({ value: { candidate } }) => {
+    const body = candidate.event.ref ? bodies[next++] : toCloudEvent(candidate.event)
+    const item = judgeItemOf(body ?? toCloudEvent(candidate.event))
+    return { candidate, body, item, spent: [] }
+  })
+}
+
+interface Admission {
+  entries: readonly Entry[]
+  subscription: Subscription | undefined
+}
+
+/** Decides without a call what the answer could not change. */
+async function admitEntries(
+  world: BatchWorld,
+  { tenant }: LaneBatch<JudgeInput>,
+  { entries, subscription }: Admission,
+): Promise<void> {
+  const { directory, store, clock } = world
+  const waiting = entries.filter(({ result }) => !result)
+  const [first] = waiting
+  if (!first) return
+  const policy = directory.policy(tenant)
+  const id = first.candidate.subscription
+  const loaded = await store.load({
+    tenant,
+    documents: [guardKey(id), ...waiting.flatMap(({ candidate }) => documentsOf(candidate))],
+    counters: subscription
+      ? limitsOf(subscription, policy, clock.now()).map(({ counter }) => counter)
+      : [],
+  })
+  const { now, counters } = loaded
+  const facts = {
+    ...{ now, subscription, policy },
+    agent: subscription && directory.agent(tenant, subscription.agent),
+    isTenantStopped: directory.tenant(tenant)?.stopped !== undefined,
+    guard: documentOf<GuardGlance>(loaded, guardKey(id)),
+    counter: (name: string) => counters.get(name) ?? 0,
+  }
+  for (const entry of waiting) {
+    const { candidate } = entry
+    const skip = admit(facts, {
+      candidate,
+      knownFate: documentOf<{ fate: string }>(loaded, candidateKey(id, candidate.candidateId))
+        ?.fate,
+      claimant: documentOf<{ candidateId: string }>(loaded, claimKey(id, candidate.occurrenceId))
+        ?.candidateId,
+      matches: () => !subscription || takes(subscription, entry),
+    })
+    if (skip) entry.result = { kind: 'skipped', skip }
+  }
+}
+
+function documentsOf({ subscription, candidateId, occurrenceId }: Candidate): string[] {
+  return [candidateKey(subscription, candidateId), claimKey(subscription, occurrenceId)]
+}
+
+function takes(subscription: Subscription, { body, candidate }: Entry): boolean {
+  try {
+    return compileFilters(matchSpecOf(subscription)).test(body ?? toCloudEvent(candidate.event))
+  } catch {
+    return false
+  }
+}
+
+function documentOf<T>({ documents }: Loaded, key: string): T | undefined {
+  const found = documents.get(key)
+  return found && (JSON.parse(found.body) as T)
+}
+
+interface Open {
+  subscription: Subscription
+  condition: Condition
+  open: Entry[]
+}
+
+async function judgeOpen(
+  world: BatchWorld,
+  batch: LaneBatch<JudgeInput>,
+  task: Open,
+): Promise<void> {
+  const { condition, open } = task
+  const criterion = criterionHash(condition)
+  if (!world.caller) {
+    for (const entry of open) entry.result = offlineResult(condition, criterion, entry.item)
+    return
+  }
+  // The same text twice in a batch is asked about once.
+  const groups = [...Map.groupBy(open, ({ item }, at) => distinct(condition, item, at)).values()]
+  const leaders = groups.flatMap(group => group.slice(0, 1))
+  const missed = await fromCache(world, batch, { ...task, open: leaders })
+  if (missed.length > 0) await fromModel(world, batch, { ...task, open: missed })
+  keepOwnEvidence(leaders)
+  for (const [leader, ...others] of groups) {
+    for (const other of others) other.result = copyOf(leader?.result)
+  }
+}
+
+function distinct({ scope }: Condition, { digest }: JudgeItem, at: number): string {
+  return scope === 'set' ? String(at) : digest
+}
+
+function copyOf(result: Finished['result'] | undefined): Finished['result'] | undefined {
+  return result?.kind === 'judged' ? { ...result, isCached: true } : result
+}
+
+/** Uses what was judged before; answers who is still open. */
+async function fromCache(
+  world: BatchWorld,
+  { tenant }: LaneBatch<JudgeInput>,
+  { condition, open }: Open,
+): Promise<Entry[]> {
+  const { settings, store } = world
+  const criterion = criterionHash(condition)
+  const isSet = condition.scope === 'set'
+  const about = (entry: Entry) => (isSet ? open : [entry]).map(({ item }) => item)
+  const keysOf = (entry: Entry) =>
+    settings.names.map(model => ({ model, key: verdictKey(criterion, about(entry), model) }))
+  const documents = [...new Set(open.flatMap(keysOf).map(({ key }) => key))]
+  const loaded = await store.load({ tenant, documents })
+  return open.filter(entry => {
+    for (const { model, key } of keysOf(entry)) {
+      const found = documentOf<CachedVerdict>(loaded, key)
+      if (!found) continue
+      const { verdict } = found
+      entry.result = { kind: 'judged', verdict, model, condition, criterion, isCached: true }
+      return false
+    }
+    return true
+  })
+}
+
+async function fromModel(
+  world: BatchWorld,
+  batch: LaneBatch<JudgeInput>,
+  { subscription, condition, open }: Open,
+): Promise<void> {
+  const { caller, settings, clock, directory } = world
+  const criterion = criterionHash(condition)
+  const policy = directory.policy(batch.tenant)
+  const fates = await judgeItems<Skip>({
+    count: open.length,
+    scope: condition.scope,
+    models: settings.names,
+    attemptsMax: settings.attemptsMax,
+    pause: ms => clock.sleep(ms, batch.signal),
+    async call(model, places) {
+      const asked = places.flatMap(at => open[at] ?? [])
+      const question = { batch, subscription, condition, criterion, policy, model }
+      const bill = await caller?.call({
+        ...question,
+        candidateIds: asked.map(({ candidate }) => candidate.candidateId),
+        items: asked.map(({ item }) => item),
+      })
+      if (!bill) return { kind: 'unavailable' }
+      for (const [at, spent] of bill.spent.entries()) asked[at]?.spent.push(spent)
+      return bill.outcome
+    },
+  })
+  for (const [at, fate] of fates.entries()) {
+    const entry = open[at]
+    if (entry) entry.result = resultOf(fate, condition, criterion)
+  }
+}
+
+/** The verdict about a set says of each member what that member itself said. */
+function keepOwnEvidence(entries: readonly Entry[]): void {
+  for (const { result, item } of entries) {
+    if (result?.kind !== 'judged' || result.condition.scope !== 'set') continue
+    const { verdict } = result
+    const own = verdict.evidence.filter(({ quote }) => occursIn(quote, item.leaves))
+    result.verdict = { ...verdict, evidence: own }
+  }
+}
+
+function resultOf(
+  fate: ItemFate<Skip>,
+  condition: Condition,
+  criterion: string,
+): Finished['result'] {
+  if (fate.kind === 'over-budget') return { kind: 'skipped', skip: fate.limit }
+  const { model } = fate
+  if (fate.kind === 'failed') return { kind: 'failed', reason: fate.reason, model, criterion }
+  return { kind: 'judged', verdict: fate.verdict, model, condition, criterion, isCached: false }
+}
+
+/** Words alone, held to the same facts as a model. */
+function offlineResult(
+  condition: Condition,
+  criterion: string,
+  item: JudgeItem,
+): Finished['result'] {
+  const model = 'offline'
+  const failed = { kind: 'failed' as const, reason: 'cannot-judge' as const, model, criterion }
+  if (condition.scope === 'set') return failed
+  const result = judgeOffline(condition.criterion, item)
+  if (result.kind !== 'valid') return failed
+  const checked = checkFacts(result.verdict, item.leaves)
+  if (checked.kind !== 'valid') return failed
+  const verdict: ValidVerdict = checked.verdict
+  return { kind: 'judged', verdict, model, condition, criterion, isCached: false }
+}

@@ -1,0 +1,124 @@
+/**
+ * Money before and after a call: reserved from every budget under its limit, then settled with what
+ * was really used (I8). Both are part of a commit, so a crash leaves either nothing or a
+ * reservation, which expires.
+ */
+import {
+  type BudgetLimit,
+  type BudgetPayer,
+  type BudgetWhat,
+  budgetCounters,
+} from '#kernel/domain/budget-counters.ts'
+import { dayOf } from '#kernel/domain/period.ts'
+import type { Policy } from '#kernel/domain/policy.ts'
+import type { Subscription } from '#kernel/domain/subscription.ts'
+import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import type { OWN_QUEUE } from '#kernel/host/step.ts'
+import { limitsOf } from './admission.ts'
+import {
+  dueId,
+  JUDGED_TTL_MS,
+  type JudgedDocument,
+  judgedKey,
+  RESERVATION_TTL_MS,
+  type Reservation,
+  reservationKey,
+} from './judge-memory.ts'
+import type { Tokens } from './price.ts'
+
+/** The host's name for the due queue of this partition; the type keeps it the same word. */
+export const DUE_QUEUE: typeof OWN_QUEUE = 'own'
+
+/** An upper bound of one call, or what it used. */
+export interface Spending extends Tokens {
+  micros: number
+}
+
+export interface ReserveRequest {
+  subscription: Subscription
+  policy: Policy
+  /** Candidates of the call, in their order. */
+  candidateIds: readonly string[]
+  /** How many of the first candidates fit, asked with the room that is left. */
+  fitting(fits: (bound: Spending) => boolean): { count: number; bound: Spending }
+  /** When the reservation expires, ms from now. */
+  expiresMs: number
+}
+
+export type Reserved =
+  | { kind: 'reserved'; id: string; bound: Spending; attempts: number[] }
+  | { kind: 'no-room'; count: number; limit: BudgetLimit; now: number }
+
+const amountOf = ({ inputTokens, outputTokens, micros }: Spending, what: BudgetWhat): number =>
+  what === 'money' ? micros : what === 'tokens' ? inputTokens + outputTokens : 0
+
+/** Reserves the whole call or nothing; counts the attempt of every candidate. */
+export function reserve(unit: UnitOfWork, request: ReserveRequest): Reserved {
+  const { subscription, policy, candidateIds } = request
+  const limits = limitsOf(subscription, policy, unit.now).filter(
+    ({ what }) => what !== 'activations',
+  )
+  const lacking = (bound: Spending) =>
+    limits.find(({ what, counter, limit }) => unit.counter(counter) + amountOf(bound, what) > limit)
+  const { count, bound } = request.fitting(spending => lacking(spending) === undefined)
+  const limit = lacking(bound)
+  if (limit) return { kind: 'no-room', count, limit, now: unit.now }
+  const attempts = candidateIds.map(id => countAttempt(unit, subscription.id, id))
+  const id = `${candidateIds[0]}/${attempts[0]}`
+  const day = dayOf(unit.now, policy.zone)
+  const amounts = (['tokens', 'money'] as const).flatMap(what =>
+    budgetCounters(payerOf(subscription), what, day).map(({ counter, ttlMs }) => ({
+      ...{ counter, what, ttlMs },
+      amount: amountOf(bound, what),
+    })),
+  )
+  for (const { counter, amount, ttlMs } of amounts) {
+    const limited = limits.find(each => each.counter === counter)
+    if (amount > 0) unit.add({ counter, amount, ttlMs, limit: limited?.limit })
+  }
+  const reservation: Reservation = { amounts, isReleased: false }
+  unit.put(reservationKey(id), reservation)
+  unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), unit.now + request.expiresMs)
+  return { kind: 'reserved', id, bound, attempts }
+}
+
+function countAttempt(unit: UnitOfWork, subscription: string, candidateId: string): number {
+  const key = judgedKey(subscription, candidateId)
+  const attempts = (unit.get<JudgedDocument>(key)?.attempts ?? 0) + 1
+  unit.put(key, { attempts }, { ttlMs: JUDGED_TTL_MS })
+  return attempts
+}
+
+/**
+ * Charges what a call used instead of what it held. Answers false when that was done before: a
+ * commit whose answer was lost may have taken effect.
+ */
+export function settle(unit: UnitOfWork, id: string, used: Spending): boolean {
+  const key = reservationKey(id)
+  const held = unit.get<Reservation>(key)
+  if (!held) return false
+  for (const { counter, what, amount, ttlMs } of held.amounts) {
+    const change = amountOf(used, what) - (held.isReleased ? 0 : amount)
+    if (change !== 0) unit.add({ counter, amount: change, ttlMs })
+  }
+  unit.remove(key)
+  unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), null)
+  return true
+}
+
+/** Gives back what nobody settled: the process that held it is gone. */
+export function release(unit: UnitOfWork, id: string): void {
+  const key = reservationKey(id)
+  const held = unit.get<Reservation>(key)
+  unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), null)
+  if (!held || held.isReleased) return
+  for (const { counter, amount, ttlMs } of held.amounts) {
+    if (amount > 0) unit.add({ counter, amount: -amount, ttlMs })
+  }
+  unit.put(key, { ...held, isReleased: true }, { ttlMs: RESERVATION_TTL_MS })
+}
+
+/** Who pays for judging: the same counters that activations and runs go to. */
+export function payerOf({ id, tenant, owner, agent }: Subscription): BudgetPayer {
+  return { tenant, subscription: id, owner, agent }
+}

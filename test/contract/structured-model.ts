@@ -79,6 +79,15 @@ export function structuredModelContract(name: string, create: Create): void {
     })
   }
 
+  test(`${name} tells a refused request from a server that refuses everything`, async () => {
+    const filtered = await ask(create, () => modelError(400, 'content_filter', 'filtered'))
+    const unknown = await ask(create, () => modelError(404, 'model_not_found', 'no such model'))
+    const isOutage = [filtered, unknown].map(
+      ({ result }) => result.kind === 'failed' && result.isOutage,
+    )
+    assert.deepEqual(isOutage, [false, true])
+  })
+
   test(`${name} says how long the server asked to wait`, async () => {
     const headers = { 'retry-after': '7' }
     const script = () => modelError(429, 'rate_limit_exceeded', 'slow down', { headers })
@@ -95,6 +104,10 @@ export function structuredModelContract(name: string, create: Create): void {
     assert.deepEqual(result.usage, usage)
   })
 
+  untimelyServers(name, create)
+}
+
+function untimelyServers(name: string, create: Create): void {
   const slow: [string, ModelScript][] = [
     ['hangs', () => 'hang'],
     ['drips', () => drippingAnswer(20)],

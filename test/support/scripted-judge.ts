@@ -37,13 +37,15 @@ export interface ScriptedVerdict {
   reason: string
 }
 
-/** A match of an item that quotes its text value, or a negative verdict. */
+/** A match of an item that quotes the longest line of its text, or a negative verdict. */
 export function verdictFor(
   { item, text }: AskedItem,
   matched: boolean,
   more: Partial<ScriptedVerdict> = {},
 ): ScriptedVerdict {
-  const quote = (/^\/text: (.*)$/m.exec(text)?.[1] ?? text).slice(0, 60)
+  const value = /^\/text: ([\s\S]*)$/m.exec(text)?.[1] ?? text
+  const lines = value.split('\n').sort((a, b) => b.length - a.length)
+  const quote = [...(lines[0] ?? '')].slice(0, 60).join('')
   const evidence = matched ? [{ quote, pointer: '/text' }] : []
   return { item, matched, confidence: 0.9, evidence, reason: 'scripted', ...more }
 }

@@ -35,7 +35,10 @@ export function writeEvent(
   if (database.run(INSERT_EVENT, ...row) === 0) database.run(EARLIEST_EVENT, ...row)
 }
 
-/** Matching may be repeated: the first look counts; the first verdict of a candidate stays. */
+/**
+ * Matching may be repeated: the first look counts. So does the first verdict of a candidate, unless
+ * it was a failure that is judged again, or a question that a person has answered.
+ */
 const MATCHED = `
 insert into decisions (candidate_id, event_hash, tenant, subscription, source, event_id, type, time,
   matched_version, matched_at, is_held, verdict)
@@ -45,7 +48,8 @@ on conflict (candidate_id) do update set
     excluded.matched_version),
   matched_at = min(coalesce(matched_at, excluded.matched_at), excluded.matched_at),
   is_held = max(is_held, excluded.is_held),
-  verdict = coalesce(verdict, excluded.verdict)`
+  verdict = case when json_extract(verdict, '$.outcome') in ('ask', 'failed')
+    then coalesce(excluded.verdict, verdict) else coalesce(verdict, excluded.verdict) end`
 
 /** A candidate that was matched; from `evaluations` it waits there for its verdict. */
 export function writeCandidate(

@@ -8,7 +8,7 @@ const valid: ItemResult = {
   verdict: { matched: false, confidence: 1, evidence: [], reason: '' },
 }
 const invalid: ItemResult = { kind: 'invalid', reason: 'invented-quote' }
-const outage = { kind: 'failed', reason: 'timeout', mayRetry: true } as const
+const outage = { kind: 'failed', reason: 'server-error', mayRetry: true } as const
 
 type Answer = (places: readonly number[], nth: number, model: string) => CallOutcome<string>
 
@@ -51,7 +51,7 @@ test('an answer that fits no schema is asked again item by item', async () => {
 
 test('an outage is retried together with growing pauses, and ends', async () => {
   const { words, asked, pauses } = await run(2, () => outage)
-  assert.deepEqual(words, ['timeout', 'timeout'])
+  assert.deepEqual(words, ['server-error', 'server-error'])
   assert.deepEqual(asked, ['m:0,1', 'm:0,1', 'm:0,1'])
   assert.deepEqual(pauses, [500, 1000])
 })
@@ -61,6 +61,18 @@ test('a server that asks to wait is waited for', async () => {
     nth === 1 ? { ...outage, retryAfterMs: 7000 } : answered([valid]),
   )
   assert.deepEqual(pauses, [7000])
+})
+
+test('what one item may have brought about is asked again item by item', async () => {
+  for (const reason of ['timeout', 'empty', 'refused', 'request-refused'] as const) {
+    const { words, asked } = await run(2, places =>
+      places.includes(0)
+        ? { kind: 'failed', reason, mayRetry: reason !== 'request-refused' }
+        : answered([valid]),
+    )
+    assert.deepEqual(words, [reason, 'valid'])
+    assert.equal(asked.at(-1), 'm:1')
+  }
 })
 
 test('a cut-off answer about several items is asked again item by item', async () => {
@@ -88,7 +100,7 @@ test('an open breaker, or a refused request, leads to the next model at once', a
       model === 'a' ? { kind: 'unavailable' } : { ...outage, mayRetry: false },
     { models: ['a', 'b'] },
   )
-  assert.deepEqual(words, ['timeout'])
+  assert.deepEqual(words, ['server-error'])
   assert.deepEqual(asked, ['a:0', 'b:0'])
 })
 

@@ -37,6 +37,11 @@ export interface JudgingCourse<Limit> {
   pause(ms: number): Promise<void>
 }
 
+/** Failures that one of the items may have brought about: it must not spoil the others. */
+const OF_AN_ITEM: ReadonlySet<FailureReason> = new Set<FailureReason>([
+  ...(['cut-off', 'refused', 'empty', 'several-answers', 'timeout', 'request-refused'] as const),
+])
+
 const BACKOFF_FIRST_MS = 500
 const BACKOFF_MAX_MS = 8000
 
@@ -96,14 +101,11 @@ async function take<Limit>(self: Course<Limit>, called: Called<Limit>): Promise<
   if (outcome.kind === 'answered') return readResults(self, model, group, outcome.results)
   const { reason, mayRetry, retryAfterMs } = outcome
   fail(self, group, { reason, model })
-  const left = mayRetry ? group.filter(at => hasAttempts(self, at)) : []
-  if (left.length === 0) return []
-  // What went wrong with the answer may lie in one of the items; an outage does not.
-  if (reason === 'cut-off' || reason === 'refused' || reason === 'several-answers') {
-    return apart(self, left)
-  }
-  await self.pause(retryAfterMs ?? backoff(self, left))
-  return [left]
+  const left = group.filter(at => hasAttempts(self, at))
+  const isTogether = group.length > 1 && self.scope === 'each'
+  if (left.length === 0 || !(mayRetry || isTogether)) return []
+  if (!OF_AN_ITEM.has(reason)) await self.pause(retryAfterMs ?? backoff(self, left))
+  return OF_AN_ITEM.has(reason) || !mayRetry ? apart(self, left) : [left]
 }
 
 function withinRoom<Limit>(

@@ -138,8 +138,10 @@ function failureOf(error: unknown): StructuredResult {
   if (status === 408 || status === 409 || status >= 500) {
     return failed('server-error', { isOutage: true, mayRetry: true, retryAfterMs })
   }
-  // A wrong key or model name will not get better by asking again.
-  return failed('request-refused', { isOutage: true, mayRetry: false })
+  // A wrong key or model name fails every call; other refusals may be about this request alone,
+  // such as a content filter, and say nothing about the server.
+  const isOutage = status === 401 || status === 403 || status === 404
+  return failed('request-refused', { isOutage, mayRetry: false })
 }
 
 /** `Retry-After` as seconds or a date, `retry-after-ms` as some servers send it; at most a minute. */

@@ -75,10 +75,12 @@ export async function runPoller(world: PollerWorld): Promise<Running> {
     group: 'mcp-poller',
     topics: ['cursors'],
     onAssigned: async partitions => {
-      self.assigned = new Set(partitions.map(({ partition }) => partition))
+      const all = new Set(partitions.map(({ partition }) => partition))
+      self.assigned = self.assigned.intersection(all)
       forgetOthers(self)
       // What a former owner has written must be seen before anything is polled here.
       await self.cursors.barrier()
+      self.assigned = all
     },
     handle: batch => offsets.finished(batch, (batch.records.at(-1)?.offset ?? -1) + 1),
   })
@@ -86,8 +88,8 @@ export async function runPoller(world: PollerWorld): Promise<Running> {
   return {
     async stop() {
       self.stopping.abort()
+      // Polls under way are left alone: they write nothing any more, and may take long.
       await ticking
-      await Promise.all(self.polling.values())
       await offsets.stop()
       await consumption.stop()
       await self.cursors.stop()

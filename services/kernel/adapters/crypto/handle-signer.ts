@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { HandleSigner, LeaseClaim } from '#kernel/domain/lease-handle.ts'
 
 /** Shortest key, bytes (RFC 2104 section 3: not below the output of the hash is advised). */
@@ -13,9 +13,9 @@ const HANDLE_MAX = 16 * 1024
  * @throws RangeError without a key, or with one shorter than 32 bytes.
  */
 export function createHandleSigner(keys: readonly string[]): HandleSigner {
-  const secrets = keys.map(key => Buffer.from(key))
+  const secrets = keys.map(key => createSecretKey(Buffer.from(key)))
   const [current] = secrets
-  if (!current || secrets.some(secret => secret.length < KEY_BYTES_MIN)) {
+  if (!current || secrets.some(secret => (secret.symmetricKeySize ?? 0) < KEY_BYTES_MIN)) {
     throw new RangeError(`Expected keys of at least ${KEY_BYTES_MIN} bytes to sign handles.`)
   }
   return {
@@ -34,7 +34,7 @@ export function createHandleSigner(keys: readonly string[]): HandleSigner {
   }
 }
 
-function macOf(secret: Buffer, payload: string): Buffer {
+function macOf(secret: KeyObject, payload: string): Buffer {
   return createHmac('sha256', secret).update(payload).digest()
 }
 

@@ -1,4 +1,5 @@
 /** Wiring of the control plane: registry, heartbeat, API. */
+import { followCalendars } from '#kernel/host/follow-calendars.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import { openLiveTables } from '#kernel/host/live-tables.ts'
 import type { Platform } from '#kernel/host/platform.ts'
@@ -28,9 +29,11 @@ export async function startControlPlane(
 ): Promise<Running[]> {
   const { log, codec, clock, ids, logger, tables, directory, configuration } = platform
   const heartbeat = await startHeartbeat({ log, codec, clock, logger })
+  const calendars = await followCalendars({ log, codec })
   const step = createRegistryStep({
     codec,
     directory,
+    calendars,
     ingressEnds: tenants => readIngressEnds(log, tenants),
   })
   const registryStep = await runStep(step, stepWorld)
@@ -43,6 +46,7 @@ export async function startControlPlane(
   const cursors = await openLiveTables({ log, codec, clock, topics: ['cursors'] })
   const world = {
     ...{ authenticate: platform.authenticate, registry, directory, tables, ids, clock },
+    calendars,
     signer: platform.signer,
     secrets: platform.secrets,
     httpSender: platform.httpSender,
@@ -65,5 +69,5 @@ export async function startControlPlane(
     operatorTenant: configuration.AMBIT_TENANT,
   })
   webRoutes(app)
-  return [heartbeat, registryStep, registry, model, cursors]
+  return [heartbeat, calendars, registryStep, registry, model, cursors]
 }

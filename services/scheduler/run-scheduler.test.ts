@@ -10,8 +10,9 @@ import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import type { Change, Notice } from '#schemas/generated/records.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
+import { meetingIn } from '#test/support/meeting-sample.ts'
 import { type RunningScheduler, runScheduler } from './run-scheduler.ts'
-import { type Given, meetingObject, scheduled } from './schedule-harness.ts'
+import { type Given, scheduled } from './schedule-harness.ts'
 
 const NOON = Date.UTC(2026, 5, 1, 12)
 const MINUTE = 60_000
@@ -82,7 +83,7 @@ async function put(given: Given): Promise<Subscription> {
 }
 
 async function meet(uid: string, local: string, deleted = false): Promise<void> {
-  const doc = meetingObject(uid, local)
+  const doc = meetingIn('work', uid, local)
   const tenant = 'acme'
   const value = { kind: 'calendar-object', tenant, id: uid, version: clock.now(), deleted, doc }
   const output = { topic: 'calendar.objects' as const, key: `acme/${uid}`, id: uid, tenant }

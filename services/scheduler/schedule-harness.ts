@@ -1,11 +1,11 @@
 /** Subscriptions and meetings for tests of the scheduler. */
-import type { CalendarObject, Meeting } from '#kernel/domain/calendar/calendar-object.ts'
 import { calendarObjectKey } from '#kernel/domain/calendar/calendar-object.ts'
 import { resolveLimits } from '#kernel/domain/limits.ts'
 import { scheduleRevision } from '#kernel/domain/schedule/schedule-identity.ts'
 import type { Operation, Subscription } from '#kernel/domain/subscription.ts'
 import { type Schedule, scheduleSchema } from '#kernel/domain/trigger.ts'
 import { type CalendarBook, createCalendarBook } from '#kernel/host/calendar-book.ts'
+import { meetingIn } from '#test/support/meeting-sample.ts'
 
 export interface Given {
   tenant?: string
@@ -46,28 +46,11 @@ export function anchorBook(): {
     book,
     put(uid, start, toldMs) {
       version += 1
-      const doc = meetingObject(uid, start ?? '2026-01-01T00:00:00')
+      const doc = meetingIn('work', uid, start ?? '2026-01-01T00:00:00')
       const id = calendarObjectKey('acme', 'work', uid)
       const deleted = start === null
       const kind = 'calendar-object'
       book.apply({ tenant: 'acme', kind, id, version, deleted, updatedAt: toldMs, doc })
     },
   }
-}
-
-/** A single meeting of one hour. */
-export function meetingObject(uid: string, local: string): CalendarObject {
-  const main: Meeting = {
-    start: { local, zone: 'UTC' },
-    span: { days: 0, ms: 3_600_000 },
-    allDay: false,
-    status: 'confirmed',
-    sequence: 0,
-    stampMs: null,
-    summary: `Meeting ${uid}`,
-    attendees: [],
-    categories: ['review'],
-  }
-  const lists = { rrules: [], exrules: [], rdates: [], exdates: [], exceptions: [] }
-  return { calendar: 'work', uid, main, ...lists }
 }

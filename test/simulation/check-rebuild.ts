@@ -15,6 +15,7 @@ import { createGuardStep } from '#services/guard/guard-step.ts'
 import { createMailboxStep } from '#services/mailbox-dispatcher/mailbox-step.ts'
 import { messageKey } from '#services/mailbox-dispatcher/message-document.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
+import { noCalendars } from './services.ts'
 import type { Timeline } from './timeline.ts'
 import type { Violation } from './violation.ts'
 import { PARTITIONS, TENANTS, type World } from './world.ts'
@@ -102,7 +103,7 @@ async function fillFromTopics({ log, codec, clock }: World): Promise<StateStore>
       }
     }
   }
-  await fill(createRegistryStep({ codec, directory, ingressEnds }))
+  await fill(createRegistryStep({ codec, directory, calendars: noCalendars, ingressEnds }))
   await fill(createGuardStep({ directory, codec }))
   await fill(createMailboxStep({ codec, directory }))
   return store

@@ -7,6 +7,7 @@ import type { CloudEvent } from '#kernel/domain/event.ts'
 import { payloadOf } from '#kernel/domain/event-payload.ts'
 import { HANDLE_LINEAGE_MS } from '#kernel/domain/lease-handle.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import { createCalendarBook } from '#kernel/host/calendar-book.ts'
 import { createDirectory } from '#kernel/host/directory.ts'
 import { awaitPolicy, openLiveTables } from '#kernel/host/live-tables.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
@@ -29,6 +30,9 @@ import { TABLE_TOPICS } from '#topologies/topics.ts'
 import type { SimProcess } from './sim-process.ts'
 
 export type Role = 'control' | 'evaluator' | 'guard' | 'dispatcher' | 'ingest'
+
+/** Calendars that nobody fills. */
+export const noCalendars = { book: createCalendarBook(), barrier: async () => {} }
 
 /** How long services go on without the control plane, ms: short, so that a seed meets its end. */
 export const CONTINUITY_MS = 15_000
@@ -85,7 +89,8 @@ export async function startServices(
   if (roles.includes('control')) {
     await startHeartbeat({ log, codec, clock, logger })
     const ingressEnds = (tenants: string[]) => readIngressEnds(log, tenants)
-    await runStep(createRegistryStep({ codec, directory, ingressEnds }), world('control-plane'))
+    const step = createRegistryStep({ codec, directory, calendars: noCalendars, ingressEnds })
+    await runStep(step, world('control-plane'))
     const writer = createRecordWriter(codec, 'control-plane')
     doors.registry = await createRegistryClient({ log, codec, writer, clock, ids })
   }

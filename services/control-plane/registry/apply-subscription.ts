@@ -22,6 +22,7 @@ import type {
 } from './change-request.ts'
 import { isRefusal, refusable, refuse, versionMismatch } from './change-request.ts'
 import { observeRefusal } from './observe-refusal.ts'
+import { restarted, scheduledPart, scheduleRefusal } from './schedule-part.ts'
 import { forged, notYours, originOf, ownerOf } from './subscription-authority.ts'
 
 type Current = RegistryObject<Subscription> | undefined
@@ -87,7 +88,10 @@ function create(
   if (isRefusal(input)) return input
   const version = (current?.version ?? 0) + 1
   const owner = input.owner ?? ownerOf(change.by)
-  const refusal = forged(input, owner, change.by) ?? notAllowed(input, owner, change, context)
+  const refusal =
+    forged(input, owner, change.by) ??
+    notAllowed(input, owner, change, context) ??
+    scheduleRefusal(input.schedule, context)
   if (refusal) return refusal
   const at = iso(context.now)
   const doc: Subscription = {
@@ -106,6 +110,7 @@ function create(
       version,
     },
     startsAt: context.startsAt,
+    scheduled: scheduledPart(input.schedule ?? null, at),
     createdAt: at,
     updatedAt: at,
   }
@@ -228,15 +233,22 @@ function edit(
   if (isRefusal(input)) return input
   const owner = input.owner ?? doc.owner
   const given = forged(input, owner, change.by, doc)
-  const refusal = given ?? notAllowed(input, owner, change, context)
+  const refusal =
+    given ??
+    notAllowed(input, owner, change, context) ??
+    scheduleRefusal(input.schedule, context, doc)
   if (refusal) return refusal
   const version = doc.version + 1
+  const at = iso(context.now)
+  const again = reopened(doc, input, change, context)
+  const known = again.operation === doc.state.operation ? doc : undefined
   const next = {
     ...doc,
     ...writable(input, owner, context),
     version,
-    updatedAt: iso(context.now),
-    state: unapproved(reopened(doc, input, change, context), change, context),
+    updatedAt: at,
+    state: unapproved(again, change, context),
+    scheduled: scheduledPart(input.schedule ?? null, at, known),
   }
   return { next: { version, deleted: false, doc: next }, status: 200 }
 }
@@ -344,7 +356,9 @@ function resume(
   if (ended) return ended
   const done = operate(doc, { ...change, body: null }, context, 'active')
   if (isRefusal(done)) return done
-  return { ...done, next: { ...done.next, doc: { ...done.next.doc, startsAt: context.startsAt } } }
+  const scheduled = restarted(doc, iso(context.now))
+  const next = { ...done.next.doc, startsAt: context.startsAt, scheduled }
+  return { ...done, next: { ...done.next, doc: next } }
 }
 
 function decideApproval(
@@ -356,7 +370,9 @@ function decideApproval(
   const version = doc.version + 1
   const at = iso(context.now)
   const state = { ...doc.state, approval, reason: change.reason, by: principalName(change.by), at }
-  const startsAt = approval === 'approved' ? context.startsAt : doc.startsAt
-  const next = { ...doc, version, state, startsAt, updatedAt: at }
+  const isApproved = approval === 'approved'
+  const startsAt = isApproved ? context.startsAt : doc.startsAt
+  const scheduled = isApproved ? restarted(doc, at) : (doc.scheduled ?? null)
+  const next = { ...doc, version, state, startsAt, scheduled, updatedAt: at }
   return { next: { version, deleted: false, doc: next }, status: 200 }
 }

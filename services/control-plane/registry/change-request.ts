@@ -4,7 +4,9 @@ import type { Connector } from '#kernel/domain/connector.ts'
 import type { ObjectKind } from '#kernel/domain/object-key.ts'
 import type { Policy } from '#kernel/domain/policy.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
+import type { FindAnchors } from '#kernel/domain/schedule/coming-instants.ts'
 import type { StartsAt } from '#kernel/domain/subscription.ts'
+import type { Anchor } from '#kernel/domain/trigger.ts'
 import { AmbitError, type ErrorCode, type ErrorFacts } from '#kernel/errors.ts'
 
 /** A change with its parts typed. */
@@ -32,6 +34,11 @@ export interface ChangeContext {
   policy: Policy
   agent(id: string): Agent | undefined
   connector(name: string): Connector | undefined
+  /** The tenant's calendars; without them anchors are taken as they are. */
+  calendars?: {
+    find: FindAnchors
+    lost(anchor: Anchor['anchor']): 'deleted' | 'cancelled' | null
+  }
   /** End offsets of the ingress topics, read after the change was. */
   startsAt: StartsAt
   /** The store's time. */

@@ -7,7 +7,7 @@ export interface ChangedMember {
 }
 
 /** Members that say nothing new in a history. */
-const NOISE = new Set(['version', 'updatedAt', 'startsAt'])
+const NOISE = new Set(['version', 'updatedAt', 'startsAt', 'scheduled'])
 const MEMBERS_MAX = 50
 
 /** Differences of two documents, one level deep; nothing of a secret, since documents hold none. */

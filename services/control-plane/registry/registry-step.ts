@@ -10,12 +10,14 @@ import { isLive, type StartsAt, type Subscription } from '#kernel/domain/subscri
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { ERRORS } from '#kernel/errors.ts'
 import type { Directory } from '#kernel/host/directory.ts'
+import type { Calendars } from '#kernel/host/follow-calendars.ts'
 import { OWN_QUEUE, type Step, type StepItem } from '#kernel/host/step.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { Answer, Change } from '#schemas/generated/records.ts'
 import { applyObject } from './apply-object.ts'
 import { applySubscription } from './apply-subscription.ts'
-import type { ChangeContext, ChangeRequest, RegistryObject } from './change-request.ts'
+import { changeContext } from './change-context.ts'
+import type { ChangeRequest, RegistryObject } from './change-request.ts'
 import { isRefusal } from './change-request.ts'
 import { changedMembers } from './changed-members.ts'
 import { dueHints, requestDue } from './registry-due.ts'
@@ -33,12 +35,13 @@ export interface RegistryItem {
 export interface RegistryWorld {
   codec: RecordCodec
   directory: Directory
+  calendars: Pick<Calendars, 'book' | 'barrier'>
   /** End offsets of the ingress topics that a tenant's subscriptions may match. */
   ingressEnds(tenants: string[]): Promise<Map<string, StartsAt>>
 }
 
 export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
-  const { codec, directory } = world
+  const { codec } = world
   return {
     name: 'registry',
     topics: ['registry.changes'],
@@ -53,12 +56,14 @@ export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
     prepare: async items => {
       const ends = await world.ingressEnds([...new Set(items.map(item => item.tenant))])
       for (const item of items) item.value.startsAt = ends.get(item.tenant) ?? {}
+      // A meeting that was answered before its subscription was asked for is found.
+      if (items.some(item => isAnchored(item.value.change.body))) await world.calendars.barrier()
     },
     hints: ({ value: { change } }) => ({
       documents: [documentKey(change.kind, change.id), answerKey(change.changeId)],
       counters: [],
     }),
-    decide: (unit, item) => decideChange(unit, item, directory),
+    decide: (unit, item) => decideChange(unit, item, world),
     dueHints,
     decideDue: requestDue,
     reassertTopics: [...new Set(Object.values(TABLE_OF))],
@@ -77,7 +82,12 @@ export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
 const documentKey = (kind: string, id: string) => `reg/${kind}/${id}`
 const answerKey = (changeId: string) => `answered/${changeId}`
 
-function decideChange(unit: UnitOfWork, item: StepItem<RegistryItem>, directory: Directory): void {
+/** Only a hint of what to wait for; the body is parsed later. */
+function isAnchored(body: unknown): boolean {
+  return (body as { schedule?: { anchor?: unknown } | null } | null)?.schedule?.anchor !== undefined
+}
+
+function decideChange(unit: UnitOfWork, item: StepItem<RegistryItem>, world: RegistryWorld): void {
   const { change } = item.value
   const answered = unit.get<Answer>(answerKey(change.changeId))
   if (answered) {
@@ -86,13 +96,8 @@ function decideChange(unit: UnitOfWork, item: StepItem<RegistryItem>, directory:
   }
   const request = toRequest(change)
   const current = unit.get<RegistryObject>(documentKey(change.kind, change.id))
-  const context: ChangeContext = {
-    policy: directory.policy(change.tenant),
-    agent: id => directory.agent(change.tenant, id),
-    connector: name => directory.connector(change.tenant, name),
-    startsAt: item.value.startsAt,
-    now: unit.now,
-  }
+  const moment = { startsAt: item.value.startsAt, now: unit.now }
+  const context = changeContext(world, change.tenant, moment)
   const outcome =
     request.kind === 'subscription'
       ? applySubscription(current as RegistryObject<Subscription> | undefined, request, context)

@@ -14,6 +14,7 @@ import { AmbitError } from '#kernel/errors.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { ChangeOrder, ChangeResult } from '#kernel/host/registry-client.ts'
 import { ensureAgent } from './ensure-agent.ts'
+import { nextInstants } from './next-instants.ts'
 import { pageOf, pageQuery } from './page.ts'
 import { permitted } from './permitted.ts'
 import { ifMatchOf, sendChange } from './send-change.ts'
@@ -95,12 +96,13 @@ export function subscriptionsOf(
   return found.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** The stored form as people see it, with its newest fate. */
-function view(world: SubscriptionRoutesWorld) {
+/** The stored form as people see it, with its newest fate and its coming instants. */
+function view({ lastOf, calendars, clock }: SubscriptionRoutesWorld) {
   return (doc: unknown) => {
     const subscription = doc as Subscription
-    const { startsAt: _startsAt, ...shown } = subscription
-    return { ...shown, next: [], last: world.lastOf(subscription.tenant, subscription.id) ?? null }
+    const { startsAt: _startsAt, scheduled: _scheduled, ...shown } = subscription
+    const next = nextInstants(subscription, clock.now(), calendars.book)
+    return { ...shown, next, last: lastOf(subscription.tenant, subscription.id) ?? null }
   }
 }
 

@@ -2,6 +2,7 @@
 import type { HandleSigner } from '#kernel/domain/lease-handle.ts'
 import type { Authenticate } from '#kernel/host/authenticate.ts'
 import type { Directory } from '#kernel/host/directory.ts'
+import type { Calendars } from '#kernel/host/follow-calendars.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
 import type { RegistryClient } from '#kernel/host/registry-client.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
@@ -15,6 +16,7 @@ export interface SubscriptionRoutesWorld {
   ids: Ids
   signer: HandleSigner
   clock: Pick<Clock, 'now'>
+  calendars: Pick<Calendars, 'book'>
   /** Tenant in which unknown agents are created with defaults; none elsewhere. */
   autoAgentTenant?: string
   /** The newest decision of a subscription, for `last`. */

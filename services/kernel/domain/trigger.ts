@@ -27,7 +27,7 @@ const onceSchema = z.strictObject({ once: localTime, tzid: zone })
 const recurrenceSchema = z.strictObject({
   dtstart: localTime,
   tzid: zone,
-  rrule: z.string().min(1).max(1024).optional(),
+  rrule: z.string().min(1).max(1024).nullable().optional(),
   rdates: z.array(listedTime).max(500).optional(),
   exdates: z.array(listedTime).max(500).optional(),
   /** What happens to instants that nobody was there for. Default `latest`. */

@@ -2,6 +2,7 @@
 import { observationIdOf } from '../observation.ts'
 import type { Subscription } from '../subscription.ts'
 import type { MatchSpec } from './compile-filters.ts'
+import type { Filter } from './filter-schema.ts'
 
 /**
  * The declarative condition. Events of the clock name their subscription in `subject`, those of a
@@ -10,11 +11,24 @@ import type { MatchSpec } from './compile-filters.ts'
 export function matchSpecOf(
   subscription: Pick<
     Subscription,
-    'id' | 'tenant' | 'owner' | 'onBehalfOf' | 'on' | 'schedule' | 'observe' | 'filters'
+    | 'id'
+    | 'tenant'
+    | 'owner'
+    | 'onBehalfOf'
+    | 'on'
+    | 'schedule'
+    | 'observe'
+    | 'filters'
+    | 'scheduled'
   >,
 ): MatchSpec {
-  const { id, on, schedule, observe, filters } = subscription
-  if (schedule) return { ownId: id, filters }
+  const { id, on, schedule, observe, filters, scheduled } = subscription
+  if (schedule) return { ownId: id, filters: [...ofRevision(scheduled), ...filters] }
   if (observe) return { ownId: observationIdOf({ ...subscription, observe }), filters }
   return { types: on?.types, sources: on?.sources, filters }
+}
+
+/** What an edited schedule left behind is none of its events any more (I13). */
+function ofRevision(scheduled: Subscription['scheduled']): Filter[] {
+  return scheduled ? [{ exact: { schedulerevision: scheduled.revision } }] : []
 }

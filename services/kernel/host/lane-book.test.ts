@@ -51,10 +51,10 @@ test('lanes run side by side, each in its order, one batch at a time (N1)', asyn
   const { take, begun, seen, clock } = open()
   await take(0, ['a', 'b', 'a', 'a', 'a'])
   await clock.advance(0)
-  assert.deepEqual(seen(), ['a:0', 'b:1'])
+  assert.deepEqual(seen(), ['a:0,2', 'b:1'])
   begun[0]?.end()
   await clock.advance(0)
-  assert.deepEqual(seen(), ['a:0', 'b:1', 'a:2,3'])
+  assert.deepEqual(seen(), ['a:0,2', 'b:1', 'a:3,4'])
 })
 
 test('an offset is stored up to the lowest unfinished record (N2)', async () => {
@@ -65,9 +65,6 @@ test('an offset is stored up to the lowest unfinished record (N2)', async () => 
   await clock.advance(0)
   assert.equal(stored.at(-1), 0)
   begun[0]?.end()
-  await clock.advance(0)
-  assert.equal(stored.at(-1), 3)
-  begun[2]?.end()
   await clock.advance(0)
   assert.equal(stored.at(-1), 4)
 })

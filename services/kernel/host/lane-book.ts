@@ -152,6 +152,8 @@ async function runLane<T>(self: Self<T>, page: Page<T>, name: string): Promise<v
   const queue = page.lanes.get(name) ?? []
   const { batchMax, waitMs } = self.lanes
   let pauseMs = RETRY_FIRST_MS
+  // What was read together is worked off together.
+  await Promise.resolve()
   while (queue.length > 0 && !page.isGone && !self.isStopped) {
     if (queue.length < batchMax && waitMs > 0) await self.clock.sleep(waitMs)
     const items = queue.slice(0, batchMax)

@@ -69,6 +69,11 @@ const DRIVERS = [
     module: '^node_modules/ical\\.js/',
     home: 'services/kernel/domain/calendar/',
   },
+  {
+    driver: 'mcp-client',
+    module: '^node_modules/@modelcontextprotocol/client/',
+    home: 'services/kernel/adapters/mcp/',
+  },
   { driver: 'fastify', module: '^node_modules/fastify/', home: 'services/kernel/host/' },
   { driver: 'pino', module: '^node_modules/pino/', home: 'services/kernel/host/' },
   {

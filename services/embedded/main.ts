@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { runProcess } from '#kernel/host/run-process.ts'
 import { startAllServices } from './all-services.ts'
+import { allowTicketServer } from './demo/demo-tickets.ts'
 import { startDemo } from './demo/start-demo.ts'
 
 const { values } = parseArgs({
@@ -20,6 +21,7 @@ const flags = { AMBIT_PORT: values.port, AMBIT_DATA_DIR: values.data, AMBIT_HOST
 for (const [name, value] of Object.entries(flags)) {
   if (value !== undefined) process.env[name] = value
 }
+if (!values.empty) allowTicketServer(process.env)
 // The terminal is for people here: decisions, not requests.
 process.env.AMBIT_LOG_LEVEL ??= 'warn'
 

@@ -3,10 +3,13 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '#services/client/create-client.ts'
 import { DEMO_WEBHOOK, DEMO_WEBHOOK_SECRET } from './demo-tenant.ts'
+import { writeTicket } from './demo-tickets.ts'
 
 export interface DemoWorld {
   client: Client
   url: string
+  /** The folder that the ticket server lists. */
+  tickets: string
   signal: AbortSignal
 }
 
@@ -25,7 +28,7 @@ export async function runDemoProducers(world: DemoWorld): Promise<void> {
 }
 
 async function tellStory(world: DemoWorld, run: string, round: number): Promise<void> {
-  const { client, signal } = world
+  const { client, signal, tickets } = world
   const order = { order: `A-${1000 + round}`, total: 149.5, text: 'The cup arrived broken.' }
   await callWebhook(world, `msg_${run}`, order)
   // The shop retries its delivery: one message, one repeat.
@@ -48,6 +51,9 @@ async function tellStory(world: DemoWorld, run: string, round: number): Promise<
   for (let n = 1; n <= 8; n++) {
     await client.publish({ ...spike, id: `${run}-spike-${n}`, data: { celsius: 80 + n } })
   }
+  // By now the folder is observed: what was there before is nothing new.
+  await delay(3000, undefined, { signal })
+  writeTicket(tickets, run, round)
 }
 
 /** The storm of the last round suspended it; a person would resume it, here the demo does. */

@@ -4,6 +4,7 @@
  * restart keeps what is there.
  */
 import type { Client } from '#services/client/create-client.ts'
+import { DEMO_TICKETS } from './demo-tickets.ts'
 
 /** Secret of the demo's webhook source; it protects nothing but the demo. */
 export const DEMO_WEBHOOK_SECRET = 'whsec_YW1iaXQtZGVtby1zZWNyZXQtMDEyMzQ1Njc4OQ=='
@@ -24,6 +25,20 @@ const SUBSCRIPTIONS = [
     instruction: 'Read the ticket and draft an answer to the refund request.',
     on: { types: ['com.shop.refund.requested'], sources: ['/webhooks/shop'] },
     filters: [{ cel: 'data.total > 100.0' }],
+    limits: noStorm,
+  },
+  {
+    name: 'new-tickets',
+    agent: 'support-triage',
+    instruction: 'Read the new ticket and say who should answer it.',
+    observe: {
+      connector: DEMO_TICKETS,
+      operation: 'list_tickets',
+      everyMs: 2000,
+      itemsPointer: '/items',
+      identityPointer: '/id',
+      watch: 'new' as const,
+    },
     limits: noStorm,
   },
   {
@@ -61,6 +76,11 @@ export async function seedDemo(client: Client): Promise<void> {
     kind: 'webhook',
     verification: { scheme: 'standard-webhooks', secret: DEMO_WEBHOOK_SECRET },
     map: { type: '"com.shop.refund.requested"', subject: 'body.order' },
+  })
+  await client.connectors.put(DEMO_TICKETS, {
+    transport: 'stdio',
+    command: DEMO_TICKETS,
+    allow: [{ operation: 'list_tickets', maxItems: 100, maxBytes: 524_288, timeoutMs: 10_000 }],
   })
   const subscriptions = SUBSCRIPTIONS.map(each => ({ ...each, owner: 'user:demo' }))
   await client.subscriptions.apply(subscriptions, { managedBy: 'demo' })

@@ -5,6 +5,7 @@ import { printDecisions } from './decision-lines.ts'
 import { runDemoExecutors } from './demo-executors.ts'
 import { runDemoProducers } from './demo-producers.ts'
 import { seedDemo } from './demo-tenant.ts'
+import { ticketFolder } from './demo-tickets.ts'
 
 /** Seeds, prints, produces, and works; resolves once the story has begun. */
 export async function startDemo(started: Started, print: (line: string) => void): Promise<void> {
@@ -14,5 +15,7 @@ export async function startDemo(started: Started, print: (line: string) => void)
   await printDecisions(platform, print)
   const { stopping: signal } = started
   void runDemoExecutors(client, signal)
-  void runDemoProducers({ client, url, signal })
+  const tickets = ticketFolder(platform.configuration.AMBIT_DATA_DIR)
+  print(`Put a text file into ${tickets} and watch it wake an agent.`)
+  void runDemoProducers({ client, url, tickets, signal })
 }

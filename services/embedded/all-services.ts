@@ -8,6 +8,7 @@ import { startGuard } from '#services/guard/service.ts'
 import { registerIngest } from '#services/ingest/service.ts'
 import { startMailboxDispatcher } from '#services/mailbox-dispatcher/service.ts'
 import { startMcpPoller } from '#services/mcp-poller/service.ts'
+import { startScheduler } from '#services/scheduler/service.ts'
 
 /** Starts all parts; the control plane first, since its heartbeat lets the others begin. */
 export async function startAllServices({ platform, app, stepWorld }: Process): Promise<Running[]> {
@@ -20,6 +21,7 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
   const guard = await startGuard(platform, stepWorld('guard'))
   const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })
   const judge = await startConfiguredJudge(platform, stepWorld('evaluator'))
+  const scheduler = await startScheduler(platform, stepWorld('scheduler'))
   const poller = await startMcpPoller(platform, stepWorld('mcp-poller'))
-  return [...controlPlane, ...dispatcher, ...guard, evaluator, judge, ...poller]
+  return [...controlPlane, ...dispatcher, ...guard, evaluator, judge, ...scheduler, ...poller]
 }

@@ -23,6 +23,7 @@ import { createReplica, type Replica } from './service-replica.ts'
 export const SERVICES = [
   'ingest',
   'evaluator',
+  'scheduler',
   'guard',
   'mailbox-dispatcher',
   'control-plane',

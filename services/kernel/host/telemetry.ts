@@ -16,6 +16,12 @@ export interface Telemetry {
   polls: Counter<'outcome'>
   /** New and changed items that polls have found. */
   pollItems: Counter
+  /** How late schedules are fired, in seconds after their instant and jitter. */
+  scheduleLateness: Histogram
+  /** Due instants that were not fired, by reason. */
+  scheduleMissed: Counter<'reason'>
+  /** 1 for the version of the zone database in use. */
+  zoneDatabase: Gauge<'version'>
   /** How late polls begin, in seconds. */
   pollLateness: Histogram
   /** Calls of judging models, by what came back. */
@@ -62,6 +68,24 @@ export function createTelemetry(): Telemetry {
       name: 'ambit_push_nudges_total',
       help: 'Calls that told an executor to claim.',
       labelNames: ['outcome'],
+      registers,
+    }),
+    scheduleLateness: new Histogram({
+      name: 'ambit_schedule_lateness_seconds',
+      help: 'How late schedules are fired.',
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600],
+      registers,
+    }),
+    scheduleMissed: new Counter({
+      name: 'ambit_schedule_missed_total',
+      help: 'Due instants that were not fired.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    zoneDatabase: new Gauge({
+      name: 'ambit_tz_info',
+      help: 'Version of the zone database in use.',
+      labelNames: ['version'],
       registers,
     }),
     polls: new Counter({

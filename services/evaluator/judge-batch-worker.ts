@@ -62,13 +62,29 @@ export async function judgeBatch(world: BatchWorld, batch: LaneBatch<JudgeInput>
     if (open.length > 0) await judgeOpen(world, batch, { subscription, condition, open })
   }
   const { codec, settings } = world
-  const finished = entries.map(({ candidate, result, spent, item }) => {
-    const isCut = item.isCut
-    return { candidate, result: result ?? { kind: 'no-condition' as const }, spent, isCut }
-  })
+  const finished = entries.map(finishedOf)
   await batch.commit({ documents: [], counters: [] }, unit =>
     finishBatch(unit, { subscription, finished, codec, suspendAfter: settings.suspendAfter }),
   )
+}
+
+/** Judges candidates of a dry run: nobody asks the guard's memory, and nothing is written. */
+export async function judgeDry(
+  world: BatchWorld,
+  batch: LaneBatch<unknown>,
+  task: { subscription: Subscription; condition: Condition; candidates: JudgeInput['candidate'][] },
+): Promise<Finished[]> {
+  const { subscription, condition, candidates } = task
+  const open: Entry[] = candidates.map(candidate => {
+    const body = toCloudEvent(candidate.event)
+    return { candidate, body, item: judgeItemOf(body), spent: [] }
+  })
+  await judgeOpen(world, batch, { subscription, condition, open })
+  return open.map(finishedOf)
+}
+
+function finishedOf({ candidate, result, spent, item: { isCut } }: Entry): Finished {
+  return { candidate, result: result ?? { kind: 'no-condition' }, spent, isCut }
 }
 
 async function readEntries(world: BatchWorld, { items }: LaneBatch<JudgeInput>): Promise<Entry[]> {
@@ -151,11 +167,7 @@ interface Open {
   open: Entry[]
 }
 
-async function judgeOpen(
-  world: BatchWorld,
-  batch: LaneBatch<JudgeInput>,
-  task: Open,
-): Promise<void> {
+async function judgeOpen(world: BatchWorld, batch: LaneBatch<unknown>, task: Open): Promise<void> {
   const { condition, open } = task
   const criterion = criterionHash(condition)
   if (!world.caller) {
@@ -184,7 +196,7 @@ function copyOf(result: Finished['result'] | undefined): Finished['result'] | un
 /** Uses what was judged before; answers who is still open. */
 async function fromCache(
   world: BatchWorld,
-  { tenant }: LaneBatch<JudgeInput>,
+  { tenant }: LaneBatch<unknown>,
   { condition, open }: Open,
 ): Promise<Entry[]> {
   const { settings, store } = world
@@ -209,7 +221,7 @@ async function fromCache(
 
 async function fromModel(
   world: BatchWorld,
-  batch: LaneBatch<JudgeInput>,
+  batch: LaneBatch<unknown>,
   { subscription, condition, open }: Open,
 ): Promise<void> {
   const { caller, settings, clock, directory } = world

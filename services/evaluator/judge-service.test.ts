@@ -66,7 +66,7 @@ describe('order', () => {
 })
 
 describe('money', () => {
-  it('is reserved before the call and settled after it, once per candidate and attempt', async () => {
+  it('is reserved before a call and settled after it, once per candidate and attempt', async () => {
     const bench = open()
     bench.subscribe('s1')
     let held = 0
@@ -105,7 +105,7 @@ describe('money', () => {
     assert.equal(bench.model.calls.length, 1)
   })
 
-  it('that was spent is settled although the store is away for a while, without a second call', async () => {
+  it('that was spent is settled once the store is back, without a second call', async () => {
     const bench = open()
     bench.subscribe('s1')
     bench.model.answer = (request, nth) => {
@@ -122,7 +122,7 @@ describe('money', () => {
 })
 
 describe('money at a loss', () => {
-  it('of a process that died in a call is given back, and the candidate judged by the next', async () => {
+  it('of a process that died in a call is given back; the next one judges', async () => {
     const bench = open()
     bench.subscribe('s1')
     bench.model.answer = () => new Promise(() => {})
@@ -223,7 +223,7 @@ describe('admission', () => {
 })
 
 describe('failure', () => {
-  it('opens the breaker after five calls in a row, and suspends after ten evaluations', async () => {
+  it('opens the breaker after five calls, and suspends after ten evaluations', async () => {
     const bench = open()
     bench.subscribe('s1')
     bench.model.answer = () => outage

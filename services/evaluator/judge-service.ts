@@ -9,8 +9,10 @@ import type { StepWorld } from '#kernel/host/step-world.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
 import { createJudgeStep } from './judge/judge-step.ts'
+import { createTrialJudgeStep } from './judge/trial-judge-step.ts'
 import { type BatchWorld, judgeBatch } from './judge-batch-worker.ts'
 import { type CallWorld, createJudgeCaller } from './judge-call-worker.ts'
+import { judgeTrials } from './judge-trial-worker.ts'
 
 export interface JudgeWorld extends StepWorld {
   codec: RecordCodec
@@ -20,8 +22,11 @@ export interface JudgeWorld extends StepWorld {
   onCall?: CallWorld['onCall']
 }
 
-/** Starts judging; resolves once subscribed. */
-export async function startJudge(world: JudgeWorld, settings: JudgeSettings): Promise<RunningStep> {
+/** Starts judging candidates and dry runs; resolves once subscribed. */
+export async function startJudge(
+  world: JudgeWorld,
+  settings: JudgeSettings,
+): Promise<RunningStep[]> {
   const { codec, directory, store, clock, ids, logger, onCall, log } = world
   const reader = createEventReader(world)
   const { model } = settings
@@ -33,17 +38,16 @@ export async function startJudge(world: JudgeWorld, settings: JudgeSettings): Pr
     readBodies: refs => reader.readBodies(log, refs),
   }
   logger.info({ models: settings.names }, 'judging')
-  return runStep(
-    createJudgeStep({ codec, settings, work: batch => judgeBatch(batchWorld, batch) }),
-    world,
-  )
+  const judge = createJudgeStep({ codec, settings, work: batch => judgeBatch(batchWorld, batch) })
+  const trials = createTrialJudgeStep(codec, batch => judgeTrials(batchWorld, batch))
+  return [await runStep(judge, world), await runStep(trials, world)]
 }
 
 /** Judging as the configuration of the process says. */
 export async function startConfiguredJudge(
   platform: Platform,
   stepWorld: StepWorld,
-): Promise<RunningStep> {
+): Promise<RunningStep[]> {
   const { configuration, telemetry } = platform
   const settings = judgeSettings(configuration, openJudgingModel(configuration))
   const onCall: CallWorld['onCall'] = ({ model, outcome, tokens, latencyMs }) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run eval:judge -- [--set FILE] [--model NAME] [--json] [--write-baseline]`: scores the judge that is
- * configured (`AMBIT_EVALUATOR_…`), the offline one without configuration.
+ * `npm run eval:judge -- [--set FILE] [--model NAME] [--json] [--write-baseline]`: scores the
+ * judge that is configured (`AMBIT_EVALUATOR_…`), the offline one without configuration.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -46,8 +46,9 @@ function print(): void {
   const date = settings.AMBIT_EVALUATOR_PRICES_DATE
   const line = (name: string, { items, precision, recall, judged }: Score) =>
     console.log(
-      `  ${name.padEnd(16)} ${String(items).padStart(4)} items  precision ${precision.toFixed(3)}  ` +
-        `recall ${recall.toFixed(3)}  judged ${(judged * 100).toFixed(0)} %`,
+      `  ${name.padEnd(16)} ${String(items).padStart(4)} items  ` +
+        `precision ${precision.toFixed(3)}  recall ${recall.toFixed(3)}  ` +
+        `judged ${(judged * 100).toFixed(0)} %`,
     )
   console.log(`Judge ${model}`)
   for (const name of ['byLanguage', 'byKind', 'byHalf'] as const) {

@@ -25,10 +25,6 @@ export function askedItems({
   }))
 }
 
-export function askedCriterion({ instructions }: Pick<AskedModel, 'instructions'>): string {
-  return /Criterion:\n([\s\S]*?)\n\nIn this call/.exec(instructions)?.[1] ?? ''
-}
-
 export interface ScriptedVerdict {
   item: number
   matched: boolean

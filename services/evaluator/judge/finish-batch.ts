@@ -136,7 +136,8 @@ function hold(unit: UnitOfWork, codec: RecordCodec, candidate: Candidate): void 
   unit.due(DUE_QUEUE, dueId({ kind: 'ask', subscription, candidateId }), unit.now + ASK_AGAIN_MS)
 }
 
-function verdictOf(
+/** The verdict as candidates and audits carry it. */
+export function verdictOf(
   tenant: string,
   { candidate, spent, isCut }: Finished,
   result: Extract<Result, { kind: 'judged' | 'failed' }>,

@@ -104,7 +104,7 @@ test('an open breaker, or a refused request, leads to the next model at once', a
   assert.deepEqual(asked, ['a:0', 'b:0'])
 })
 
-test('a batch is cut to its budget; an item without room is over budget, others go on', async () => {
+test('a batch is cut to its budget; an item without room is over budget alone', async () => {
   const { words, asked } = await run(4, places => {
     if (places.length > 2) return { kind: 'no-room', count: 2, limit: 'tokens' }
     if (places[0] === 2) return { kind: 'no-room', count: 0, limit: 'tokens' }

@@ -86,7 +86,7 @@ test('records handed over again are not worked off twice (N4)', async () => {
   assert.deepEqual(seen(), ['a:0', 'b:1', 'c:2'])
 })
 
-test('a partition that is gone is repeated for nobody, and one that returns begins anew', async () => {
+test('a partition that is gone is repeated for nobody; one that returns begins anew', async () => {
   const { book, take, begun, seen, clock } = open()
   await take(0, ['a'])
   await clock.advance(0)

@@ -32,43 +32,45 @@ const set = (text: string) => new Set(text.trim().split(/\s+/))
 /** Function words, and who says it: they say nothing about what is said. */
 const SILENT = set(`
 a an the this that these those some any of to for in on at by with from as is are was were be been
-being has have had do does did will would it its they them their he she his her you your we our my me
-i who whom which what there here someone somebody anyone person people customer customers client user
-users sender writer author caller tenant party other patient guest buyer buyers message mail email ticket
-text item event comment request about against into over up out back very really that if because when employee employees colleague threatens
-threaten
-el la los las un una unos unas de del al a en por para con que se su sus lo le les es son ha han sido
-fue ser esta estan este esto esa ese alguien persona cliente clienta clientes usuario usuaria usuarios
-remitente huesped paciente inquilino mensaje correo texto comentario evento sobre acerca hay algo alguno porque cuando
-empleado empleada empleados amenaza amenazan
+being has have had do does did will would it its they them their he she his her you your we our my
+me i who whom which what there here someone somebody anyone person people customer customers
+client user users sender writer author caller tenant party other patient guest buyer buyers
+message mail email ticket text item event comment request about against into over up out back very
+really that if because when employee employees colleague threatens threaten el la los las un una
+unos unas de del al a en por para con que se su sus lo le les es son ha han sido fue ser esta
+estan este esto esa ese alguien persona cliente clienta clientes usuario usuaria usuarios
+remitente huesped paciente inquilino mensaje correo texto comentario evento sobre acerca hay algo
+alguno porque cuando empleado empleada empleados amenaza amenazan
 `)
 const REQUEST = set(`
-ask asks asked asking request requests requested want wants wanted demand demands need needs wish wishes
-seek seeks require requires apply applies
-pide piden pedir solicita solicitan solicitar quiere quieren exige exigen necesita
-necesitan desea desean ruega
+ask asks asked asking request requests requested want wants wanted demand demands need needs wish
+wishes seek seeks require requires apply applies pide piden pedir solicita solicitan solicitar
+quiere quieren exige exigen necesita necesitan desea desean ruega
 `)
 const REPORT = set(`
 say says said report reports reported mention mentions inform informs announce announces announced
-notify notifies warn warns state states tell tells claim claims confirm confirms describe describes
-express expresses complain complains indicate indicates communicate
-dice dicen informa informan avisa avisan comunica comunican anuncia anuncian indica indican menciona
-mencionan confirma confirman expresa expresan queja quejan reclama reclaman advierte afirma cuenta notifica
+notify notifies warn warns state states tell tells claim claims confirm confirms describe
+describes express expresses complain complains indicate indicates communicate dice dicen informa
+informan avisa avisan comunica comunican anuncia anuncian indica indican menciona mencionan
+confirma confirman expresa expresan queja quejan reclama reclaman advierte afirma cuenta notifica
 `)
-const NUMBERS = set(`more less fewer least most above below exceeds over than mas menos mayor menor
-supera superior inferior cuantos`)
+const NUMBERS = set(`
+more less fewer least most above below exceeds over than mas menos mayor menor supera superior
+inferior cuantos
+`)
 const ALTERNATIVES = set('or either o u')
 const OPINIONS = set(`
 important urgent urgency relevant interesting critical serious severe suspicious rude polite angry
-sarcastic ironic positive negative sentiment tone mood likely probably worth worthy spam quality good bad
-sounds seems appears feels intent intention
-importante urgente urgencia relevante interesante critico grave sospechoso grosero educado enfadado
-ironico positivo negativo tono probable vale calidad bueno malo parece suena intencion
+sarcastic ironic positive negative sentiment tone mood likely probably worth worthy spam quality
+good bad sounds seems appears feels intent intention importante urgente urgencia relevante
+interesante critico grave sospechoso grosero educado enfadado ironico positivo negativo tono
+probable vale calidad bueno malo parece suena intencion
 `)
-const OPTIONAL =
-  set(`product item article service thing goods phone mail food arrive arrives arrived
-comes receive received producto articulo servicio cosa telefono correo comida llega llegan llegado recibe
-recibido`)
+const OPTIONAL = set(`
+product item article service thing goods phone mail food arrive arrives arrived comes receive
+received producto articulo servicio cosa telefono correo comida llega llegan llegado recibe
+recibido
+`)
 const TERMS_MAX = 4
 const PLAIN_TERMS_MAX = 2
 

@@ -1,8 +1,8 @@
 /**
  * The judge that works without a model: it compares words, in English and Spanish. It can tell
  * whether a sentence of the item names everything that a simple criterion names ("a meeting is
- * cancelled", "el cliente pide un reembolso"), and whether the sentence denies it, supposes it, asks
- * for it or quotes it. Of everything else it says that it cannot judge. Deterministic.
+ * cancelled", "el cliente pide un reembolso"), and whether the sentence denies it, supposes it,
+ * asks for it or quotes it. Of everything else it says that it cannot judge. Deterministic.
  */
 import type { JudgeItem, Leaf } from '../judge-item.ts'
 import type { ValidVerdict } from '../validate-verdicts.ts'

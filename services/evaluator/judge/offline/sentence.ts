@@ -50,8 +50,8 @@ const POLITE = set('please kindly')
 const ADDRESSING =
   set(`ai assistant evaluator evaluators classifier model system prompt matched verdict
 criterion override instructions instruction reviewer llm
-ia evaluador evaluadores evalue sistema criterio veredicto instrucciones asistente clasificador verdadero
-falso`)
+ia evaluador evaluadores evalue sistema criterio veredicto instrucciones asistente
+clasificador verdadero falso`)
 const CUES = set(`
 want wants need please could can would request ask demand expect kindly require must
 quiero queremos necesito necesitamos pido pedimos solicito solicitamos exijo ruego quisiera gustaria

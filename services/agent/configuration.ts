@@ -70,3 +70,8 @@ export function readAgentConfiguration(
   const [issue] = parsed.error.issues
   throw new AmbitError('invalid', `${issue?.path.join('.')}: ${issue?.message}. Correct it.`)
 }
+
+/** Does this installation want the agent in the embedded host? */
+export function isAgentEnabled(environment: Record<string, string | undefined>): boolean {
+  return readAgentConfiguration(environment).AGENT_ENABLED
+}

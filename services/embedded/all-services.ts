@@ -1,6 +1,9 @@
 /** Every service in one process, on whichever backbone the configuration names. */
 
+import { openChatModel } from '#kernel/host/open-chat-model.ts'
 import type { Process, Running } from '#kernel/host/run-process.ts'
+import { isAgentEnabled } from '#services/agent/configuration.ts'
+import { startAgent } from '#services/agent/service.ts'
 import { startControlPlane } from '#services/control-plane/service.ts'
 import { startConfiguredJudge } from '#services/evaluator/judge-service.ts'
 import { startEvaluator } from '#services/evaluator/service.ts'
@@ -23,5 +26,18 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
   const judge = await startConfiguredJudge(platform, stepWorld('evaluator'))
   const scheduler = await startScheduler(platform, stepWorld('scheduler'))
   const poller = await startMcpPoller(platform, stepWorld('mcp-poller'))
-  return [...controlPlane, ...dispatcher, ...guard, evaluator, judge, ...scheduler, ...poller]
+  const { env: environment } = process
+  const agent = isAgentEnabled(environment)
+    ? await startAgent(app, platform, { environment, openModel: openChatModel })
+    : []
+  return [
+    ...controlPlane,
+    ...dispatcher,
+    ...guard,
+    evaluator,
+    ...judge,
+    ...scheduler,
+    ...poller,
+    ...agent,
+  ]
 }

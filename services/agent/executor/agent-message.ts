@@ -17,6 +17,10 @@ export interface AgentMessage {
   hasUntrusted: boolean
 }
 
+/** Characters of one fenced event or quote, and of all that a turn begins with. */
+const FENCED_MAX = 20_000
+const OPENING_MAX = 200_000
+
 /** Reads whatever an executor may find in a mailbox; what it does not know is shown as it is. */
 export function readAgentMessage(message: Message): AgentMessage {
   const input = objectOf(message.input)
@@ -32,7 +36,7 @@ export function readAgentMessage(message: Message): AgentMessage {
 function turnOf(input: unknown): AgentMessage {
   const members = objectOf(input)
   const said = members?.text ?? members?.message ?? input
-  const text = typeof said === 'string' ? said : JSON.stringify(said ?? '')
+  const text = bounded(typeof said === 'string' ? said : JSON.stringify(said ?? ''), FENCED_MAX)
   const given = members?.language
   const language = given === 'es' || given === 'en' ? given : guessLanguage(text)
   return { kind: 'turn', opening: text, shown: text, language, hasUntrusted: false }
@@ -44,20 +48,31 @@ function activationOf({ instruction, events, evidence }: Message): AgentMessage 
     ...events.map(event =>
       untrustedText(
         `event ${event.source} ${event.id} (${event.type})`,
-        JSON.stringify(event.data),
+        bounded(JSON.stringify(event.data) ?? 'no data', FENCED_MAX),
       ),
     ),
     ...evidence.map(({ quote, source, pointer }) =>
-      untrustedText(`evidence from ${source}${pointer}`, quote),
+      untrustedText(`evidence from ${source}${pointer}`, bounded(quote, FENCED_MAX)),
     ),
   ]
   return {
     kind: 'activation',
-    opening: [instruction, ...fenced].join('\n\n'),
+    opening: [instruction, ...withinBound(fenced)].join('\n\n'),
     shown: instruction,
     language: guessLanguage(instruction),
     hasUntrusted: fenced.length > 0,
   }
+}
+
+/** Whole pieces only: a mark that is cut off would not close. */
+function withinBound(pieces: string[]): string[] {
+  let left = OPENING_MAX
+  const kept = pieces.filter(piece => {
+    left -= piece.length
+    return left >= 0
+  })
+  const missing = pieces.length - kept.length
+  return missing === 0 ? kept : [...kept, `[${missing} more pieces were left out]`]
 }
 
 const YES = { en: 'Yes', es: 'Sí' } as const
@@ -88,6 +103,10 @@ function answerOf(input: Record<string, unknown>): AgentMessage {
 /** Anything but a clear yes is none. */
 function decisionOf(value: unknown): Approval['decision'] {
   return value === 'accept' || value === 'edit' || value === 'respond' ? value : 'ignore'
+}
+
+function bounded(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}\n[cut after ${max} characters]`
 }
 
 function objectOf(value: unknown): Record<string, unknown> | undefined {

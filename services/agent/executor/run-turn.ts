@@ -77,8 +77,8 @@ async function accept(
   const now = world.clock.date()
   const { handle } = context.lease()
   const operations = items.map(
-    (item): Operation => ({
-      ...item,
+    (item, position): Operation => ({
+      ...{ ...item, position },
       id: hashId('op', key.tenant, item.idempotencyKey),
       ...{ ...key, agent: world.agent, batch: message.id, tool, language, handle },
       ...{ state: 'accepted', attempts: 0, outcome: null, delivery: null, deliveredBy: null },

@@ -34,6 +34,8 @@ export interface Operation {
   session: string
   /** The message whose turn opened it: what one turn opens is one batch and closes once. */
   batch: string
+  /** Its place among what its turn opened, from 0. */
+  position: number
   callId: string
   tool: string
   language: Language
@@ -99,4 +101,9 @@ export function delivered(
 /** Still at work. */
 export function isOpen({ state }: Operation): boolean {
   return state === 'accepted' || state === 'running' || state === 'retrying'
+}
+
+/** In the order in which they were asked for. */
+export function byAge(a: Operation, b: Operation): number {
+  return a.acceptedAt - b.acceptedAt || a.position - b.position || (a.id < b.id ? -1 : 1)
 }

@@ -1,5 +1,5 @@
 /** What has finished and has not entered its conversation. Views over operations; nothing is kept. */
-import { isOpen, type Operation } from './operation.ts'
+import { byAge, isOpen, type Operation } from './operation.ts'
 
 /** Finished and undelivered, oldest first, by session. */
 export function pendingUpdatesBySession(operations: Operation[]): Map<string, Operation[]> {
@@ -55,8 +55,4 @@ export function deliverySummary(operations: Operation[]): DeliverySummary {
   if (operations.some(({ delivery }) => delivery === 'queued')) return 'queued_final'
   const last = operations.toSorted((a, b) => a.updatedAt - b.updatedAt).at(-1)
   return last?.delivery === 'proactive' || last?.delivery === 'next_turn' ? last.delivery : 'idle'
-}
-
-function byAge(a: Operation, b: Operation): number {
-  return a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1)
 }

@@ -1,7 +1,7 @@
 /** Lets the model say how the work of this conversation goes. */
 import { z } from 'zod'
 import type { SessionKey } from '../loop/session-store.ts'
-import type { Operation } from '../operations/operation.ts'
+import { byAge, type Operation } from '../operations/operation.ts'
 import type { Tool } from './tool.ts'
 
 const schema = z.strictObject({})
@@ -17,7 +17,7 @@ export function listOperations(ofSession: (key: SessionKey) => Promise<Operation
     effect: 'read',
     isTrusted: true,
     async run(_args, key) {
-      const all = (await ofSession(key)).toSorted((a, b) => a.acceptedAt - b.acceptedAt)
+      const all = (await ofSession(key)).toSorted(byAge)
       const operations = all
         .slice(-LISTED_MAX)
         .map(({ tool, target, state, attempts, outcome }) => ({

@@ -380,9 +380,20 @@ function start() {
   })
   $('more').addEventListener('click', () => loadDecisions(state.older).catch(showError))
   $('leave').addEventListener('click', () => signOut())
+  const event = eventInAddress()
   const key = takeKeyFromAddress() ?? sessionStorage.getItem(KEY)
   if (key) signIn(key)
   else signOut()
+  if (!key || !event) return
+  $('ask-source').value = event.source
+  $('ask-id').value = event.id
+  void showWay($('asked'), event)
+}
+
+/** A link may name an event whose way is shown at once. */
+function eventInAddress() {
+  const { source, id } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
+  return source && id ? { source, id } : null
 }
 
 start()

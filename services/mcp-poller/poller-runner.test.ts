@@ -73,6 +73,20 @@ describe('an observation', () => {
     await seconds(6)
     assert.equal(new Set(bench.events().map(({ subject }) => subject)).size, 2)
   })
+  it('costs ten polls an interval where a thousand subscriptions want ten reads', async () => {
+    const rateLimit = { perSecond: 1000, burst: 1000 }
+    await bench.connector('tickets', { pins: { list: tool('list').hash }, rateLimit })
+    for (let n = 0; n < 1000; n++) {
+      await bench.subscription(`s${n}`, {
+        observe: { everyMs: 5000, arguments: { folder: n % 10 } },
+      })
+    }
+    await start()
+    await seconds(4)
+    server.calls.length = 0
+    await seconds(100)
+    assert.equal(server.calls.length, 200)
+  })
   it('emits what backfill allows, and nothing of it again after a restart', async () => {
     items = ['a', 'b', 'c']
     await bench.subscription('s1', { observe: { backfill: 2 } })

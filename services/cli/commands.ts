@@ -21,6 +21,7 @@ import {
 } from './commands/mailbox.ts'
 import { publish } from './commands/publish.ts'
 import { rebuild } from './commands/rebuild.ts'
+import { schedule } from './commands/schedule.ts'
 import { start, stop } from './commands/switch-agent.ts'
 import { tail } from './commands/tail.ts'
 import { topicsApply, topicsDiff } from './commands/topics.ts'
@@ -45,6 +46,7 @@ export const COMMANDS: CommandTable = {
   tail,
   trace,
   explain,
+  schedule,
   answer,
   ack,
   'mailbox list': mailboxList,

@@ -15,6 +15,7 @@ import { createRegistryStep } from './registry/registry-step.ts'
 import { applyRoutes } from './routes/apply-routes.ts'
 import { connectorRoutes } from './routes/connector-routes.ts'
 import { objectRoutes } from './routes/object-routes.ts'
+import { scheduleRoutes } from './routes/schedule-routes.ts'
 import { subscriptionRoutes } from './routes/subscription-routes.ts'
 import { webRoutes } from './routes/web-routes.ts'
 import { whatHappenedRoutes } from './routes/what-happened-routes.ts'
@@ -68,6 +69,7 @@ export async function startControlPlane(
     system: () => systemState({ log, tables }, configuration.AMBIT_CONTINUITY_MS),
     operatorTenant: configuration.AMBIT_TENANT,
   })
+  scheduleRoutes(app, { ...world, model })
   webRoutes(app)
   return [heartbeat, calendars, registryStep, registry, model, cursors]
 }

@@ -7,7 +7,7 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 const TABLES = [
   `create table positions (
@@ -22,6 +22,7 @@ const TABLES = [
     topic text not null, partition integer not null, offset integer not null
   )`,
   'create index events_hash on events (hash)',
+  `create index events_missed on events (tenant, accepted_at) where type = 'time.missed'`,
   // One row per candidate. Matching writes the first half, the guard the second.
   `create table decisions (
     row integer primary key, candidate_id text not null unique, event_hash integer not null,

@@ -209,7 +209,7 @@ async function loadSubscriptions() {
   $('subscriptions-empty').hidden = items.length > 0
 }
 
-function subscriptionOf({ name, agent, owner, state: lifecycle, last }) {
+function subscriptionOf({ name, agent, owner, state: lifecycle, last, next: [next] }) {
   const { operation, approval, reason } = lifecycle
   const isLive = operation === 'active' && ['approved', 'not-required'].includes(approval)
   const shown = approval === 'pending' || approval === 'rejected' ? approval : operation
@@ -224,6 +224,7 @@ function subscriptionOf({ name, agent, owner, state: lifecycle, last }) {
       'div',
       { class: 'quiet' },
       ...(last ? ['Last: ', last.fate, ' ', timeOf(last.at)] : ['Has not met an event yet.']),
+      ...(next ? [' Next: ', el('time', { datetime: next }, new Date(next).toLocaleString())] : []),
     ),
   )
 }

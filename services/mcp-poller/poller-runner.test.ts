@@ -112,6 +112,9 @@ describe('an observation', () => {
       [true],
     )
   })
+})
+
+describe('an observation that may not go on', () => {
   it('is not polled without entitlement, from the policy on', async () => {
     await bench.subscription('s1')
     await start()

@@ -224,7 +224,7 @@ function subscriptionOf({ name, agent, owner, state: lifecycle, last, next: [nex
       'div',
       { class: 'quiet' },
       ...(last ? ['Last: ', last.fate, ' ', timeOf(last.at)] : ['Has not met an event yet.']),
-      ...(next ? [' Next: ', el('time', { datetime: next }, new Date(next).toLocaleString())] : []),
+      ...(next ? [' Next: ', timeOf(next)] : []),
     ),
   )
 }

@@ -1,7 +1,7 @@
 /**
  * Groups of words that mean much the same in everyday business. A line is
- * `name: English | Spanish`, and goes on where it is indented; a phrase may have up to two other words between its own. Words
- * are compared by their stems, so one form of each is enough.
+ * `name: English | Spanish`, and goes on where it is indented; a phrase may have up to two other
+ * words between its own. Words are compared by their stems, so one form of each is enough.
  */
 export const GROUPS = `
 cancel: cancel, cancellation, call off, called off, scrap, will not take place, not happening |

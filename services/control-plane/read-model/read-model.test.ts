@@ -110,7 +110,10 @@ it('traces an event through every hop in order', async () => {
       state: 'done',
       version: 4,
       at: at + 50,
-      run: { ok: true, stopReason: 'end' },
+      run: {
+        ...{ ok: true, stopReason: 'end', usage: { inputTokens: 7, outputTokens: 2, calls: 1 } },
+        ...{ iterations: 1, toolCalls: 1, calls: [{ tool: 'look', outcome: 'ok', ms: 3 }] },
+      },
     }),
     messageRecord(event, { createdAt: at + 30 }),
     decisionRecord(event, 's1', { at: at + 30 }),
@@ -123,7 +126,11 @@ it('traces an event through every hop in order', async () => {
     ['accepted', 'matched', 'verdict', 'decided', 'message', 'leased', 'run'],
   )
   assert.deepEqual(trace.event, event)
-  assert.deepEqual(trace.hops.at(-1)?.run, { ok: true, stopReason: 'end' })
+  assert.partialDeepStrictEqual(trace.hops.at(-1), {
+    ...{ messageId: 'm-e1', ok: true, stopReason: 'end', iterations: 1, toolCalls: 1 },
+    usage: { inputTokens: 7, outputTokens: 2 },
+    calls: [{ tool: 'look', outcome: 'ok' }],
+  })
 })
 
 it('lists whole messages in the order they were accepted, with their newest state', async () => {

@@ -108,12 +108,20 @@ function messageHops({ database }: ReadView, tenant: string, messageId: string):
   const { agent, state } = message ?? {}
   const hops = message ? [hopAt('message', message.created_at, { messageId, agent, state })] : []
   const leases = new Set<string>()
-  for (const step of steps) hops.push(...stepHops(step, messageId, leases))
+  const runs = new Map<number, TraceHop>()
+  for (const step of steps) hops.push(...stepHops(step, messageId, { leases, runs }))
   return hops
 }
 
-/** A lease is shown once, however often it was renewed; a run when an attempt ended. */
-function stepHops(step: TransitionRow, messageId: string, leases: Set<string>): TraceHop[] {
+/** What was shown of a message so far. */
+interface Shown {
+  leases: Set<string>
+  /** By attempt. */
+  runs: Map<number, TraceHop>
+}
+
+/** A lease is shown once, however often it was renewed; a run once per attempt that ended. */
+function stepHops(step: TransitionRow, messageId: string, { leases, runs }: Shown): TraceHop[] {
   const { attempt, token, executor, at, state, reason, by } = step
   if (state === 'leased') {
     const lease = step.lease_id ?? String(token)
@@ -124,6 +132,40 @@ function stepHops(step: TransitionRow, messageId: string, leases: Set<string>): 
   }
   const isEnd = step.run !== null || (state !== 'queued' && state !== 'leased')
   if (!isEnd) return []
+  const known = runs.get(attempt)
+  if (known && step.run === null) {
+    // What became of the message after that attempt, `dead` for example, is no run of its own.
+    Object.assign(known, { state, reason })
+    return []
+  }
   const run: unknown = step.run === null ? null : shownRun(JSON.parse(step.run))
-  return [hopAt('run', at, { messageId, attempt, state, reason, run, ...(by ? { by } : {}) })]
+  const facts = { messageId, attempt, ...runFacts(run), state, reason, run, ...(by ? { by } : {}) }
+  const hop = hopAt('run', at, facts)
+  runs.set(attempt, hop)
+  return [hop]
+}
+
+/** The members of a run that a reader wants at once, beside the whole of it. */
+function runFacts(run: unknown): Record<string, unknown> {
+  if (typeof run !== 'object' || run === null) return {}
+  const { ok, stopReason, error, usage, iterations, toolCalls, calls } = run as Partial<RunFacts>
+  const { inputTokens = 0, outputTokens = 0 } = usage ?? {}
+  return {
+    ...{ ok, stopReason },
+    ...(error ? { error } : {}),
+    usage: { inputTokens, outputTokens },
+    ...{ iterations: iterations ?? 0, toolCalls: toolCalls ?? 0 },
+    calls: (calls ?? []).map(({ tool, outcome }) => ({ tool, outcome })),
+  }
+}
+
+/** What executors report; all of it optional for one's own executor, but the first two. */
+interface RunFacts {
+  ok: boolean
+  stopReason: string
+  error: unknown
+  usage: { inputTokens?: number; outputTokens?: number } | null
+  iterations: number
+  toolCalls: number
+  calls: { tool: string; outcome?: unknown }[]
 }

@@ -88,6 +88,13 @@ export const STEPS = {
     ],
     doors: [],
   },
+  'trial-observe': {
+    service: 'mcp-poller',
+    reads: ['trials'],
+    tables: ['sources', 'policies'],
+    writes: ['trials', 'trials.results', 'deadletter'],
+    doors: ['MCP servers (Streamable HTTP, stdio)'],
+  },
   'trial-judge': {
     service: 'evaluator',
     reads: ['trials'],

@@ -1,8 +1,11 @@
 /** Wiring of the poller: observations of MCP servers become events. */
 import type { Platform } from '#kernel/host/platform.ts'
 import type { Running } from '#kernel/host/run-process.ts'
+import { runStatelessStep } from '#kernel/host/stateless-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
+import { createPollGates } from './poll-gates.ts'
 import { runPoller } from './poller-runner.ts'
+import { createTrialStep } from './trial-step.ts'
 
 /** Starts polling; resolves once subscribed. */
 export async function startMcpPoller(platform: Platform, stepWorld: StepWorld): Promise<Running[]> {
@@ -16,5 +19,9 @@ export async function startMcpPoller(platform: Platform, stepWorld: StepWorld): 
       telemetry.pollLateness.observe(lateMs / 1000)
     },
   })
-  return [poller]
+  const { admit } = createPollGates(stepWorld.clock)
+  const random = Math.random
+  const { clock } = stepWorld
+  const step = createTrialStep({ codec, directory, mcp, clock, random, admit })
+  return [poller, await runStatelessStep(step, stepWorld)]
 }

@@ -1,4 +1,4 @@
-/** When each observation of this process is asked next: a poll at its beat, a probe now and then. */
+/** When each observation is asked next: a poll at its beat, a probe now and then. */
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
 import type { Observation, Subscriber } from './rules/observation-book.ts'
 import { type Beat, firstBeat, intervalOf, nextBeat, probeDelay } from './rules/poll-schedule.ts'

@@ -62,7 +62,7 @@ describe('an observation', () => {
     await seconds(10)
     assert.deepEqual(emitted(), ['new'])
   })
-  it('is one poll for all who want it, at the shortest interval; never across persons', async () => {
+  it('is one poll for all, at the shortest interval; never across persons', async () => {
     for (let n = 0; n < 20; n++)
       await bench.subscription(`s${n}`, { observe: { everyMs: 5000 + n } })
     await bench.subscription('other', { owner: 'user:bo', observe: { everyMs: 5000 } })
@@ -169,7 +169,7 @@ describe('F19: pages and cursors of an MCP server', () => {
     assert.deepEqual(emitted(), ['d'])
     assert.deepEqual(bench.changes(), [])
   })
-  it('that gives the same page twice, or an item under another cursor, gives one event', async () => {
+  it('with the same page twice, or an item under another cursor, gives one event', async () => {
     const { world, observe } = paged()
     await bench.subscription('s1', { observe })
     await start()

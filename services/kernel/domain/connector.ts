@@ -20,7 +20,7 @@ const authSchema = z.discriminatedUnion('scheme', [
         message: 'a header that the protocol does not set itself',
       }),
   }),
-  /** OAuth 2.0 client credentials (RFC 6749 section 4.4), at the server that the MCP server names. */
+  /** OAuth 2.0 client credentials (RFC 6749 section 4.4), where the MCP server says. */
   z.strictObject({
     scheme: z.literal('oauth'),
     secret,

@@ -89,7 +89,7 @@ function gapNotices({ observation, connector, now }: PollFacts, live: readonly S
     kind: 'observation-gap',
     severity: 'warning' as const,
     cause: `observation-gap/${observation.id}/${now}`,
-    text: `${name} lost our place in ${operation}; it is followed from now, something may be missing.`,
+    text: `${name} lost our place in ${operation}; from now on it is followed, with a gap before.`,
     details: {},
     owner: connector?.owner,
   }
@@ -105,7 +105,8 @@ function failed(state: ObservationState, error: string, facts: PollFacts): Decid
   const next: ObservationState = { ...state, failures, failedSince, error, suspended: null }
   if (failures < FAILURES_MAX) return { state: next, outputs: [], isNews: true }
   const { connector: name, operation } = observation.observe
-  const reason = `${name} failed ${failures} polls of ${operation} in a row since ${failedSince}: ${error}.`
+  const count = `${failures} polls of ${operation} in a row`
+  const reason = `${name} failed ${count} since ${failedSince}: ${error}.`
   const dependents = Object.fromEntries(live.map(({ id, version }) => [id, version]))
   const told = {
     kind: 'observation-failed',

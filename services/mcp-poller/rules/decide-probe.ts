@@ -1,4 +1,4 @@
-/** A probe of a source whose dependents are suspended: it proposes to resume, and resumes nobody. */
+/** A probe of a source whose dependents are suspended: it proposes to resume, and no more. */
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
 import type { Observation, Subscriber } from './observation-book.ts'
 import type { Decided, PollFacts } from './poll-result.ts'

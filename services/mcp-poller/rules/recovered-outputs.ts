@@ -16,7 +16,7 @@ export function recoveredOutputs(
     kind: 'observation-recovered',
     severity: 'info' as const,
     cause: `observation-recovered/${observation.id}/${suspended?.at ?? failedSince}`,
-    text: `${name} answers ${operation} again: resume what was suspended, it goes on where it stopped.`,
+    text: `${name} answers ${operation} again: resume what was suspended; it goes on there.`,
     details: { failedSince, suspendedAt: suspended?.at ?? null },
     owner: connector?.owner,
   }

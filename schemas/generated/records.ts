@@ -339,7 +339,7 @@ export interface Trial {
   tenant: string
   /** test or backtest. */
   kind: string
-  /** What has to be done next: observe, judge or decide. */
+  /** What has to be done next: observe, estimate, judge or decide. */
   stage: string
   /** The guard starts from what it remembers of the subscription; a draft from nothing. */
   isSaved: boolean

@@ -2,6 +2,7 @@
 import { ack } from './commands/ack.ts'
 import { answer } from './commands/answer.ts'
 import { apply } from './commands/apply.ts'
+import { backtest } from './commands/backtest.ts'
 import { completion } from './commands/completion.ts'
 import { deadletterList, deadletterRedrive } from './commands/dead-letter.ts'
 import { describe } from './commands/describe.ts'
@@ -24,9 +25,11 @@ import { rebuild } from './commands/rebuild.ts'
 import { schedule } from './commands/schedule.ts'
 import { start, stop } from './commands/switch-agent.ts'
 import { tail } from './commands/tail.ts'
+import { testCondition } from './commands/test-condition.ts'
 import { topicsApply, topicsDiff } from './commands/topics.ts'
 import { trace } from './commands/trace.ts'
 import { up } from './commands/up.ts'
+import { usage } from './commands/usage.ts'
 import type { CommandTable } from './parse-command-line.ts'
 
 export const COMMANDS: CommandTable = {
@@ -46,6 +49,9 @@ export const COMMANDS: CommandTable = {
   tail,
   trace,
   explain,
+  test: testCondition,
+  backtest,
+  usage,
   schedule,
   answer,
   ack,

@@ -15,6 +15,7 @@ import type {
   Trace,
   UsageRow,
 } from './api.ts'
+import { type Backtests, backtestCalls } from './backtest-calls.ts'
 import { type StreamOptions, streamEvents } from './event-stream.ts'
 import type { Handler } from './handle-message.ts'
 import { type Mailboxes, mailboxCalls } from './mailbox-calls.ts'
@@ -45,6 +46,7 @@ export interface Client extends Management, History {
   /** Publishes `platform.workspace.changed`; needs a key of the role `platform`. */
   publishWorkspaceChange(change: WorkspaceChange, options?: PublishOptions): Promise<Accepted>
   subscriptions: Subscriptions
+  backtests: Backtests
   mailboxes: Mailboxes
   /** Decisions, notices and mailbox changes as they happen, over reconnections. */
   stream(options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>
@@ -90,6 +92,7 @@ export function createClient(options: TransportOptions): Client {
     publishMilestone: (milestone, more) => publish(milestoneEvent(milestone), more),
     publishWorkspaceChange: (change, more) => publish(workspaceChangeEvent(change), more),
     subscriptions: subscriptionCalls(transport),
+    backtests: backtestCalls(transport),
     mailboxes,
     stream: more => streamEvents(transport, '/v1/stream', more),
     work: (mailbox, handler, more) =>

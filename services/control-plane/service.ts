@@ -21,6 +21,10 @@ import { webRoutes } from './routes/web-routes.ts'
 import { whatHappenedRoutes } from './routes/what-happened-routes.ts'
 import { systemState } from './system-state.ts'
 import { acknowledge, recordErasure, redrive } from './table-records.ts'
+import { backtestRoutes } from './trials/backtest-routes.ts'
+import { createBacktests } from './trials/backtests.ts'
+import { createTrialClient } from './trials/trial-client.ts'
+import { trialRoutes } from './trials/trial-routes.ts'
 
 /** Starts the registry and adds the routes of the control plane. */
 export async function startControlPlane(
@@ -69,7 +73,11 @@ export async function startControlPlane(
     system: () => systemState({ log, tables }, configuration.AMBIT_CONTINUITY_MS),
     operatorTenant: configuration.AMBIT_TENANT,
   })
+  const trials = await createTrialClient({ log, codec, writer, clock })
+  const backtests = createBacktests({ model, trials, clock, logger })
+  trialRoutes(app, { ...world, calendars, trials })
+  backtestRoutes(app, { ...world, calendars, backtests })
   scheduleRoutes(app, { ...world, model })
   webRoutes(app)
-  return [heartbeat, calendars, registryStep, registry, model, cursors]
+  return [heartbeat, calendars, registryStep, registry, model, cursors, trials, backtests]
 }

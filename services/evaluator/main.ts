@@ -5,5 +5,5 @@ import { startEvaluator } from './service.ts'
 
 await runProcess('evaluator', async ({ platform, stepWorld }) => [
   await startEvaluator({ ...platform, ...stepWorld('evaluator') }),
-  await startConfiguredJudge(platform, stepWorld('evaluator')),
+  ...(await startConfiguredJudge(platform, stepWorld('evaluator'))),
 ])

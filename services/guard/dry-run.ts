@@ -2,6 +2,7 @@
  * The guard's stages on events that nobody has accepted: the same pure decisions over a working
  * copy, of which only the fates are kept.
  */
+import { defaultAgent } from '#kernel/domain/agent.ts'
 import { dedupKeyOf } from '#kernel/domain/event.ts'
 import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { hashId, occurrenceIdOf } from '#kernel/domain/ids.ts'
@@ -19,8 +20,11 @@ import { decideFlush } from './decide-flush.ts'
 import type { Arrival, GuardWorld } from './guard-facts.ts'
 import { parseFlushId } from './guard-state.ts'
 
-/** The world in which the tried subscription is the stored one. */
-export function trialWorld(world: GuardWorld, { subscription, tenant }: OpenTrial): GuardWorld {
+/** The world in which the tried subscription is the stored one, and a draft's agent exists. */
+export function trialWorld(
+  world: GuardWorld,
+  { subscription, tenant, isSaved }: OpenTrial,
+): GuardWorld {
   const { directory } = world
   return {
     ...world,
@@ -28,6 +32,7 @@ export function trialWorld(world: GuardWorld, { subscription, tenant }: OpenTria
       ...directory,
       subscription: (of, id) =>
         of === tenant && id === subscription.id ? subscription : directory.subscription(of, id),
+      agent: (of, id) => directory.agent(of, id) ?? (isSaved ? undefined : defaultAgent(of, id)),
     },
   }
 }
@@ -68,7 +73,7 @@ export function decideBacktest(world: GuardWorld, trial: OpenTrial, now: number)
 /** The candidate that matching would have made; none where a filter refused the event. */
 function arrivalOf(
   { id: trial, tenant, subscription }: OpenTrial,
-  { event, failed, verdict }: TrialItem,
+  { event, failed, verdict, skipped }: TrialItem,
   index: number,
   at: number,
 ): Arrival | undefined {
@@ -85,7 +90,7 @@ function arrivalOf(
     position: null,
     recordedAt: at,
     verdict: verdict ?? null,
-    skipped: null,
+    skipped: skipped ?? null,
     marker: null,
     at,
   }

@@ -86,7 +86,7 @@ function report({ onDecision }: GuardOptions, decision: Decision): void {
 }
 
 /** Compiles each stored version once; a condition that cannot be compiled never matches. */
-function compileOnce(): GuardWorld['compile'] {
+export function compileOnce(): GuardWorld['compile'] {
   const compiled = new WeakMap<Subscription, ReturnType<GuardWorld['compile']>>()
   return subscription => {
     const known = compiled.get(subscription)

@@ -2,9 +2,11 @@
 import { createEventReader } from '#kernel/host/event-reader.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import type { Running } from '#kernel/host/run-process.ts'
+import { runStatelessStep } from '#kernel/host/stateless-runner.ts'
 import { runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
-import { createGuardStep } from './guard-step.ts'
+import { compileOnce, createGuardStep } from './guard-step.ts'
+import { createTrialStep } from './trial-step.ts'
 
 /** Starts deciding; resolves once subscribed. */
 export async function startGuard(platform: Platform, stepWorld: StepWorld): Promise<Running[]> {
@@ -19,5 +21,7 @@ export async function startGuard(platform: Platform, stepWorld: StepWorld): Prom
       else telemetry.decisions.inc({ fate, stage })
     },
   })
-  return [await runStep(step, stepWorld)]
+  const guard = { directory, codec, compile: compileOnce() }
+  const trials = createTrialStep({ ...{ guard, codec }, ...stepWorld })
+  return [await runStep(step, stepWorld), await runStatelessStep(trials, stepWorld)]
 }

@@ -91,7 +91,8 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
         agent: (tenant: string, id: string) => defaultAgent(tenant, id),
         tenant: () => undefined,
       }
-      const step = await during(startJudge({ ...world, codec, directory }, settings))
+      const steps = await during(startJudge({ ...world, codec, directory }, settings))
+      const step = { stop: async () => void (await Promise.all(steps.map(each => each.stop()))) }
       running.add(step)
       return {
         crash() {

@@ -3,14 +3,17 @@
  * goes from service to service along `trials`; each does its own pure part of it, nothing is
  * delivered, remembered or counted, and only what judging costs is charged.
  */
-import type { Trial, TrialResult, Verdict } from '#schemas/generated/records.ts'
+import type { Skipped, Trial, TrialResult, Verdict } from '#schemas/generated/records.ts'
 import { isAmbitError } from '../errors.ts'
 import type { CloudEvent } from './event.ts'
 import type { FilterFailure } from './filter/compile-filters.ts'
 import type { Subscription } from './subscription.ts'
 
-/** The service that has to act next: poller, evaluator, guard. */
-export type TrialStage = 'observe' | 'judge' | 'decide'
+/**
+ * What has to be done next: `observe` by the poller, `estimate` and `judge` by the evaluator,
+ * `decide` by the guard.
+ */
+export type TrialStage = 'observe' | 'estimate' | 'judge' | 'decide'
 
 /** One event, with what is known about it so far. */
 export interface TrialItem {
@@ -20,6 +23,8 @@ export interface TrialItem {
   /** The first declarative step that it failed; `null` when it passed all. Absent before. */
   failed?: FilterFailure | null
   verdict?: Verdict | null
+  /** Why no model was asked. */
+  skipped?: Skipped | null
   /** The fate it would have had; `null` when it would not have become a candidate. */
   fate?: string | null
   stage?: string | null

@@ -16,6 +16,7 @@ import { lifecycleCases } from './lifecycle-cases.ts'
 import { mailboxCases } from './mailbox-cases.ts'
 import { personCases } from './person-cases.ts'
 import type { ApiWorld, GetWorld } from './scene.ts'
+import { trialCases } from './trial-cases.ts'
 import { webhookCases } from './webhook-cases.ts'
 
 const CASES_AT_ONCE = 8
@@ -33,6 +34,7 @@ export function apiSuite(kind: BackboneKind, skip: string | false = false): void
     accessCases(world)
     historyCases(world)
     httpCases(world)
+    trialCases(world)
     if (kind === 'distributed') kafkaIngressCases(world)
   })
 }

@@ -87,7 +87,7 @@ const fated = (id: string, event: string) =>
 
 function verdictCases(): void {
   describe('a verdict', () => {
-    it('delivers with its evidence, and the decision shows model, confidence and cost', async () => {
+    it('delivers with its evidence; the decision shows model, confidence and cost', async () => {
       script = honest
       const { id, type } = await subscribe()
       const [event = ''] = await say(type, 'I say yes to that')
@@ -153,7 +153,7 @@ function verdictCases(): void {
 
 function troubleCases(): void {
   describe('a model in trouble', () => {
-    it('fails the evaluation after bounded attempts, then suspends and tells the owner', async () => {
+    it('fails the evaluation after bounded calls, then suspends and tells the owner', async () => {
       script = () => modelError(500, 'server_error', 'oops')
       const { id, type } = await subscribe()
       const before = server.requests.length

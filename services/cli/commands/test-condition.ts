@@ -1,0 +1,81 @@
+import type { EventInput, SubscriptionInput, TestResult } from '#services/client/api.ts'
+import type { Command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { formatTable } from '../format-table.ts'
+import { parseManifest } from '../manifest.ts'
+import { parseJson, readInput } from '../read-input.ts'
+import { UsageError } from '../usage-error.ts'
+
+const COLUMNS = [
+  ['EVENT', 'event'],
+  ['VERDICT', 'verdict'],
+  ['FATE', 'fate'],
+  ['REASON', 'reason'],
+  ['EVIDENCE', 'evidence'],
+] as const
+
+/** `ambit test ID -e FILE` or `ambit test -f FILE -e FILE`: nobody is woken. */
+export const testCondition: Command = {
+  summary: 'Try a subscription, saved or in a file, on events without waking anybody.',
+  arguments: ['[ID]'],
+  options: {
+    file: { type: 'string', short: 'f', value: 'FILE', help: 'YAML with one Subscription.' },
+    events: {
+      type: 'string',
+      short: 'e',
+      value: 'FILE',
+      help: 'JSON: a list of CloudEvents; - is stdin. An observation fetches its own.',
+    },
+  },
+  async run({ args: [id], flags, client, output, world }) {
+    const given = flags.text('events')
+    const events = given && eventsOf(parseJson(await readInput(world, given), given), given)
+    const file = flags.text('file')
+    if ((id === undefined) === (file === undefined)) {
+      throw new UsageError('One subscription is needed.', {
+        expected: 'ambit test ID or ambit test -f FILE',
+      })
+    }
+    const { subscriptions } = client()
+    const result =
+      file === undefined
+        ? await subscriptions.test(id ?? '', events || undefined)
+        : await subscriptions.testDraft(
+            draftOf(parseManifest(await readInput(world, file), file).subscriptions, file),
+            events || [],
+          )
+    if (output.isJson) output.json(result)
+    else output.text(formatTable(COLUMNS, result.items.map(rowOf)))
+    if (result.usage) output.note(`Cost: ${JSON.stringify(result.usage)}`)
+    return EXIT.ok
+  },
+}
+
+function eventsOf(value: unknown, where: string): EventInput[] {
+  if (Array.isArray(value)) return value as EventInput[]
+  throw new UsageError(`${where} holds no list of events.`, {
+    expected: 'a JSON list of CloudEvents',
+    came: typeof value,
+  })
+}
+
+function draftOf(found: readonly SubscriptionInput[], where: string): SubscriptionInput {
+  const [draft, ...others] = found
+  if (draft && others.length === 0) return draft
+  throw new UsageError(`${where} holds ${found.length} subscriptions.`, {
+    expected: 'one document of kind Subscription',
+    came: String(found.length),
+  })
+}
+
+/** One item of a dry run as a row. */
+export function rowOf({ event, verdict, fate, reason }: TestResult['items'][number]) {
+  const quotes = verdict?.evidence?.map(({ quote }) => quote) ?? []
+  return {
+    event: String((event as { id?: unknown }).id ?? ''),
+    verdict: verdict ? `${verdict.outcome} ${verdict.confidence} (${verdict.model})` : '-',
+    fate: fate ?? 'not matched',
+    reason: reason ?? '',
+    evidence: quotes.join(' | '),
+  }
+}

@@ -1,0 +1,105 @@
+/** Asks for dry runs through `trials` and waits for their results. */
+import { tenantKey } from '#kernel/domain/ids.ts'
+import type { OpenTrial } from '#kernel/domain/trial.ts'
+import { isAmbitError } from '#kernel/errors.ts'
+import type { RecordWriter } from '#kernel/host/record-writer.ts'
+import type { Clock } from '#kernel/ports/clock.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
+import type { RecordCodec } from '#schemas/codec.ts'
+import type { TrialResult } from '#schemas/generated/records.ts'
+
+/** Results kept for callers who ask later. */
+const RESULTS_MAX = 1000
+/** How far back results are read at a start, ms. */
+const RESULTS_AGE_MS = 86_400_000
+
+export interface TrialClient {
+  /** Starts a dry run; resolves when it is durable. */
+  start(trial: OpenTrial): Promise<void>
+  /** The result, or `undefined` when it did not come in time. */
+  wait(id: string, timeoutMs: number, signal?: AbortSignal): Promise<TrialResult | undefined>
+  /** Tells every replica what became of a backtest. */
+  publish(result: TrialResult): Promise<void>
+  /** The newest result of a tenant's dry run. */
+  resultOf(tenant: string, id: string): TrialResult | undefined
+  stop(): Promise<void>
+}
+
+export interface TrialClientWorld {
+  log: EventLog
+  codec: RecordCodec
+  writer: RecordWriter
+  clock: Clock
+}
+
+/** Resolves once results are being followed. */
+export async function createTrialClient(world: TrialClientWorld): Promise<TrialClient> {
+  const { log, codec, writer, clock } = world
+  const results = new Map<string, TrialResult>()
+  const waiting = new Map<string, Set<(result: TrialResult) => void>>()
+  const note = (result: TrialResult) => {
+    if (results.size >= RESULTS_MAX) results.delete(results.keys().next().value ?? '')
+    results.delete(result.id)
+    results.set(result.id, result)
+    for (const tell of waiting.get(result.id) ?? []) tell(result)
+  }
+  const following = await log.follow({
+    topics: ['trials.results'],
+    from: { sinceMs: clock.now() - RESULTS_AGE_MS },
+    onRecords: records => {
+      for (const { value } of records) {
+        const result = value && readable(codec, value)
+        if (result) note(result)
+      }
+    },
+  })
+  return {
+    async start(trial) {
+      const { tenant, id, stage } = trial
+      const key = tenantKey(tenant, id)
+      const output = { topic: 'trials' as const, key, id: `${id}-${stage}`, tenant, value: trial }
+      await log.append([writer.encode(output)])
+    },
+    async publish(result) {
+      const { tenant, id } = result
+      const key = tenantKey(tenant, id)
+      await log.append([writer.encode({ topic: 'trials.results', key, id, tenant, value: result })])
+      note(result)
+    },
+    async wait(id, timeoutMs, signal) {
+      const known = results.get(id)
+      if (known) return known
+      const { promise, resolve } = Promise.withResolvers<TrialResult | undefined>()
+      const callers = waiting.get(id) ?? new Set()
+      waiting.set(id, callers.add(resolve))
+      const patience = new AbortController()
+      const ends = signal ? AbortSignal.any([patience.signal, signal]) : patience.signal
+      clock.sleep(timeoutMs, ends).then(
+        () => resolve(undefined),
+        () => resolve(undefined),
+      )
+      try {
+        return await promise
+      } finally {
+        patience.abort()
+        callers.delete(resolve)
+        if (callers.size === 0) waiting.delete(id)
+      }
+    },
+    resultOf(tenant, id) {
+      const result = results.get(id)
+      return result?.tenant === tenant ? result : undefined
+    },
+    stop: () => following.stop(),
+  }
+}
+
+/** The result, or nothing for a record that nobody can read: it must not keep the others. */
+function readable(codec: RecordCodec, value: Uint8Array): TrialResult | undefined {
+  try {
+    return codec.decode('trial-result', value)
+  } catch (error) {
+    if (!isAmbitError(error) || error.code === 'not-ready') throw error
+    return undefined
+  }
+}

@@ -75,7 +75,7 @@ export const observeSchema = z.strictObject({
   connector: name,
   operation: z.string().min(1).max(256),
   arguments: z.record(z.string(), z.unknown()).default({}),
-  /** Ms between two polls; the policy's shortest interval bounds it. */
+  /** Ms between two polls, a second at least; the shortest of all subscribers counts. */
   everyMs: z.int().min(1000).max(31_622_400_000),
   /** Where the answer holds its list. Default: the whole answer. */
   itemsPointer: pointer.default(''),

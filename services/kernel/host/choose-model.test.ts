@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { chooseModel } from './model-configuration.ts'
+import { chooseModel } from './choose-model.ts'
 
 const none = () => undefined
 const files = (given: Record<string, string>) => (path: string) => given[path]

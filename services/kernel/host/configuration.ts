@@ -114,7 +114,8 @@ export const SETTINGS = {
     .optional()
     .describe(
       'Server of the judging model, up to the version (`https://api.openai.com/v1`); any that ' +
-        'speaks the Responses API. Without it and a key the judge is `offline`.',
+        'speaks the Responses API. Without it and a key the agent’s model judges, and without ' +
+        'that one the lexical judge, `offline`.',
     ),
   AMBIT_EVALUATOR_API_KEY: z
     .string()

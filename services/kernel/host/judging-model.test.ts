@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { readConfiguration } from './configuration.ts'
 import { openJudgingModel } from './judging-model.ts'
 
-const open = (more: Record<string, string>) => openJudgingModel(readConfiguration(more))
+const open = (more: Record<string, string>, environment: Record<string, string> = {}) =>
+  openJudgingModel(readConfiguration(more), { environment, readFile: () => undefined })
 
 test('without a server and a key the judge is offline', () => {
   assert.deepEqual(open({}), { model: undefined, names: ['offline'] })
@@ -28,4 +29,13 @@ test('prices are read as a table and need their date', () => {
   ])
   assert.throws(() => readConfiguration({ AMBIT_EVALUATOR_PRICES: prices }), /PRICES_DATE/)
   assert.throws(() => readConfiguration({ ...dated, AMBIT_EVALUATOR_PRICES: 'x=1' }), /PRICES/)
+})
+
+test('the model of the agent judges, too, unless the evaluator has its own', () => {
+  const agent = { RESPONSES_API_KEY: 'k', RESPONSES_MODEL: 'of-the-agent' }
+  assert.deepEqual(open({}, agent).names, ['of-the-agent'])
+  assert.ok(open({}, agent).model)
+  assert.deepEqual(open({ AMBIT_EVALUATOR_API_KEY: 'k' }, agent).names, ['gpt-4.1-mini'])
+  assert.equal(open({ AMBIT_EVALUATOR_MODEL: 'offline' }, agent).model, undefined)
+  assert.equal(open({}, { ...agent, AGENT_MODEL_MODE: 'mock' }).model, undefined)
 })

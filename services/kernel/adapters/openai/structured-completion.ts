@@ -17,12 +17,15 @@ export interface OpenAiSettings {
   /** Up to the version: `https://api.openai.com/v1`. */
   baseUrl: string
   apiKey: string
+  /** Only what a key is called differs: Azure takes the header `api-key`. Default `openai`. */
+  provider?: 'openai' | 'azure'
 }
 
 const NOTHING: ModelUsage = { inputTokens: 0, outputTokens: 0 }
 
 /** Creates the adapter; see the port for its promises. */
-export function createOpenAiStructuredModel({ baseUrl, apiKey }: OpenAiSettings): StructuredModel {
+export function createOpenAiStructuredModel(settings: OpenAiSettings): StructuredModel {
+  const { baseUrl, apiKey, provider } = settings
   const client = new OpenAI({
     baseURL: baseUrl,
     apiKey,
@@ -31,6 +34,7 @@ export function createOpenAiStructuredModel({ baseUrl, apiKey }: OpenAiSettings)
     maxRetries: 0,
     logLevel: 'off',
     fetch: boundedFetch,
+    ...(provider === 'azure' ? { defaultHeaders: { 'api-key': apiKey, authorization: null } } : {}),
   })
   /** Models that said that they have no temperature; they are asked without it from then on. */
   const withoutTemperature = new Set<string>()

@@ -112,7 +112,7 @@ export const STEPS = {
   trials: {
     service: 'control-plane',
     reads: ['trials.results'],
-    tables: ['subscriptions', 'policies', 'sources'],
+    tables: ['subscriptions', 'policies', 'sources', 'labels'],
     writes: ['trials', 'trials.results'],
     doors: ['POST /v1/test', 'POST /v1/subscriptions/{id}/test', '/v1/backtests'],
   },
@@ -139,6 +139,7 @@ export const STEPS = {
       'subscriptions',
       'policies',
       'sources',
+      'labels',
       'registry.answers',
       'registry.changes',
       'audit',

@@ -167,6 +167,7 @@ export const TOPICS = {
     cleanup: 'delete',
     retentionMs: 30 * DAY,
   },
+  labels: { ...table, partitioning: 'key', retentionMs: -1 },
   trials: {
     record: 'trial',
     key: 'tenant/trial',

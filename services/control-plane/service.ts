@@ -10,6 +10,7 @@ import { runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { readIngressEnds } from './ingress-ends.ts'
+import { labelRoutes } from './labels/label-routes.ts'
 import { openReadModel } from './read-model/read-model.ts'
 import { createRegistryStep } from './registry/registry-step.ts'
 import { applyRoutes } from './routes/apply-routes.ts'
@@ -78,6 +79,8 @@ export async function startControlPlane(
   trialRoutes(app, { ...world, calendars, trials })
   backtestRoutes(app, { ...world, calendars, backtests })
   scheduleRoutes(app, { ...world, model })
+  const labels = await openLiveTables({ log, codec, clock, topics: ['labels'] })
+  labelRoutes(app, { ...world, model, trials, labels })
   webRoutes(app)
-  return [heartbeat, calendars, registryStep, registry, model, cursors, trials, backtests]
+  return [heartbeat, calendars, registryStep, registry, model, cursors, trials, backtests, labels]
 }

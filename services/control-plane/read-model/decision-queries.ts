@@ -152,3 +152,16 @@ export function findCandidate(
 ): DecisionRow | undefined {
   return database.get<DecisionRow>('select * from decisions where candidate_id = ?', candidateId)
 }
+
+/** What a verdict was about, for labels. */
+export function findByVerdict(
+  { database }: ReadView,
+  tenant: string,
+  verdictId: string,
+): { subscription: string; source: string; event_id: string; outcome: string } | undefined {
+  return database.get(
+    `select subscription, source, event_id, json_extract(verdict, '$.outcome') as outcome
+     from decisions where json_extract(verdict, '$.id') = ? and verdict is not null and tenant = ?`,
+    ...[verdictId, tenant],
+  )
+}

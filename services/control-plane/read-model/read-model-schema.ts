@@ -7,7 +7,7 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 3
+export const SCHEMA_VERSION = 4
 
 const TABLES = [
   `create table positions (
@@ -35,6 +35,8 @@ const TABLES = [
   )`,
   'create index decisions_event on decisions (event_hash)',
   'create index decisions_subscription on decisions (tenant, subscription)',
+  `create index decisions_verdict on decisions (json_extract(verdict, '$.id'))
+    where verdict is not null`,
   `create table last_fates (
     tenant text not null, subscription text not null, at integer not null,
     candidate_id text not null, fate text not null, event_id text not null, message_id text,

@@ -10,6 +10,7 @@ export const TABLE_OF = {
   source: 'sources',
   calendar: 'sources',
   connector: 'sources',
+  label: 'labels',
 } as const
 export type ObjectKind = keyof typeof TABLE_OF
 

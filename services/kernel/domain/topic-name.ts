@@ -27,6 +27,7 @@ export type TopicName =
   | 'mailbox'
   | 'mailbox.state'
   | 'notices'
+  | 'labels'
   | 'trials'
   | 'trials.results'
   | 'agent.sessions'

@@ -23,6 +23,7 @@ export function trialCases(world: GetWorld): void {
   describe('trying a condition', { concurrency: true }, () => {
     testCases(world)
     backtestCases(world)
+    labelCases(world)
   })
 }
 
@@ -118,6 +119,50 @@ function backtestCases(world: GetWorld): void {
     assertProblem(
       await s.api.call('POST', '/v1/backtests', { body: { hours: 1 } }),
       ...([400, 'bad-request'] as const),
+    )
+  })
+}
+
+function labelCases(world: GetWorld): void {
+  it('labels say what should have matched, and an edit is compared on them before it is saved', async () => {
+    const s = createScene(world().api, 'labels')
+    const condition = { criterion: 'the customer asks for a refund' }
+    const subscription = await s.subscribe(undefined, { condition })
+    const say = async (text: string) => {
+      const id = await s.send({ data: { text } })
+      const found = await eventually(`a verdict on ${text}`, async () => {
+        const [row] = await s.api.decisions({ subscription: subscription.id, event: id })
+        return row && row.fate !== 'held' && row.verdict ? row : 'waits'
+      })
+      return { id, verdict: found.verdict as { id: string; outcome: string } }
+    }
+    const refund = await say('I would like a refund, please.')
+    const parcel = await say('My parcel has not arrived.')
+    assert.deepEqual([refund.verdict.outcome, parcel.verdict.outcome], ['matched', 'not-matched'])
+    const mark = (id: string, label: string) =>
+      s.api.call('POST', `/v1/verdicts/${id}/label`, { body: { label } })
+    assert.equal((await mark(refund.verdict.id, 'right')).status, 201)
+    assert.equal((await mark(refund.verdict.id, 'right')).status, 200)
+    assertProblem(await mark('v_unknown', 'right'), 404, 'not-found')
+    const missed = { subscription: subscription.id, source: s.source, id: parcel.id }
+    await s.api.ok('POST', '/v1/labels', { ...missed, label: 'missed' })
+    const path = `/v1/subscriptions/${subscription.id}/labels`
+    const { items } = await s.api.ok<{ items: { label: string }[] }>('GET', path)
+    assert.deepEqual(items.map(({ label }) => label).sort(), ['missed', 'right'])
+    const edited = { condition: { criterion: 'a parcel has not arrived' } }
+    const { before, after, flips } = await s.api.ok<{
+      before: { precision: number; recall: number }
+      after: { precision: number; recall: number }
+      flips: { id: string; was: boolean; now: boolean }[]
+    }>('POST', `${path}/compare`, edited)
+    assert.deepEqual([before.precision, before.recall], [1, 0.5])
+    assert.deepEqual([after.precision, after.recall], [1, 0.5])
+    assert.deepEqual(
+      flips.map(({ id, was, now }) => [id, was, now]).sort(),
+      [
+        [refund.id, true, false],
+        [parcel.id, false, true],
+      ].sort(),
     )
   })
 }

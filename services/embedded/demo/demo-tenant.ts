@@ -28,9 +28,9 @@ const SUBSCRIPTIONS = [
     limits: noStorm,
   },
   {
-    name: 'new-tickets',
+    name: 'refund-tickets',
     agent: 'support-triage',
-    instruction: 'Read the new ticket and say who should answer it.',
+    instruction: 'Draft an answer to the customer who wants the money back.',
     observe: {
       connector: DEMO_TICKETS,
       operation: 'list_tickets',
@@ -39,6 +39,7 @@ const SUBSCRIPTIONS = [
       identityPointer: '/id',
       watch: 'new' as const,
     },
+    condition: { criterion: 'the customer asks for a refund' },
     limits: noStorm,
   },
   {

@@ -39,7 +39,7 @@ export function allowTicketServer(environment: Record<string, string | undefined
 
 /** Adds the ticket of a round, and removes the oldest of the story. */
 export function writeTicket(folder: string, run: string, round: number): void {
-  const text = TEXTS[round % TEXTS.length] ?? ''
+  const text = TEXTS[(round - 1) % TEXTS.length] ?? ''
   writeFileSync(join(folder, `story-${run}.txt`), `${text}\n`)
   const own = readdirSync(folder).filter(name => name.startsWith('story-'))
   for (const name of own.sort().slice(0, -TICKETS_MAX)) rmSync(join(folder, name))

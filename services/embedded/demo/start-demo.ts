@@ -16,6 +16,6 @@ export async function startDemo(started: Started, print: (line: string) => void)
   const { stopping: signal } = started
   void runDemoExecutors(client, signal)
   const tickets = ticketFolder(platform.configuration.AMBIT_DATA_DIR)
-  print(`Put a text file into ${tickets} and watch it wake an agent.`)
+  print(`Put a text file that asks for a refund into ${tickets} and watch it wake an agent.`)
   void runDemoProducers({ client, url, tickets, signal })
 }

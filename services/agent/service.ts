@@ -35,7 +35,7 @@ import { shippedTools } from './tools/shipped-tools.ts'
 import { createToolRegistry, type ToolRegistry } from './tools/tool-registry.ts'
 
 /** Ms that running turns get at an orderly end. */
-const DRAIN_MS = 10_000
+const DRAIN_MS = 8000
 const LEASE_MS = 30_000
 const GROUP = 'agent'
 
@@ -96,12 +96,13 @@ function startWhenListening(parts: Parts): Running {
       startRunner: () => startRunner(parts, client, registry),
     })
   })
-  // The mailbox must still answer while turns end: this runs before the process stops listening.
-  app.addHook('preClose', async () => {
-    draining.abort(new Error('The process stops.'))
-    await working
-  })
-  return { stop: async () => owner?.stop() }
+  return {
+    async drain() {
+      draining.abort(new Error('The process stops.'))
+      await working
+    },
+    stop: async () => owner?.stop(),
+  }
 }
 
 function addressOf(app: HttpApp): string {

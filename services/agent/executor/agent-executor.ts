@@ -26,7 +26,8 @@ export function createAgentHandler(world: ExecutorWorld): Handler {
 async function takeTurn(work: Work): Promise<RunResult | undefined> {
   const { asked, world, context } = work
   const isPersons = asked.kind === 'turn' || asked.kind === 'answer'
-  const updates = isPersons ? await takeUpdates(work, 'next_turn') : []
+  const mayTell = isPersons && !(await hasSpoken(work))
+  const updates = mayTell ? await takeUpdates(work, 'next_turn') : []
   const find = (name: string) => world.registry.find(name)
   const ephemeral = updates.length > 0 ? closingContext(updates, find) : undefined
   const result = await runTurn(work, { opening: asked.opening, ephemeral })
@@ -35,4 +36,10 @@ async function takeTurn(work: Work): Promise<RunResult | undefined> {
     await say(work, closingText(updates, find), result.stopReason)
   }
   return settleTurn(work, result)
+}
+
+/** An earlier attempt ended with words: this one will say nothing more, so it takes nothing. */
+async function hasSpoken({ sessions, key, message }: Work): Promise<boolean> {
+  const own = (await sessions.history(key)).findLast(({ messageId }) => messageId === message.id)
+  return own?.item.role === 'assistant' && own.item.toolCalls.length === 0
 }

@@ -153,7 +153,9 @@ describe('rule 6: a busy session hands the closing to its next turn', () => {
     other.say(ONE)
     await other.work()
     await other.answer(200)
-    for (const [id, operation] of other.operations.all) chat.operations.all.set(id, operation)
+    for (const [id, operation] of other.operations.all) {
+      chat.operations.all.set(id, { ...operation, batch: 'another turn' })
+    }
     chat.say('Que es un webhook?')
     const [turn] = chat.queue.splice(0)
     assert.ok(turn)
@@ -221,6 +223,21 @@ describe('operations are durable', () => {
     await chat.work()
     assert.equal(chat.said().filter(text => text.startsWith('Listo')).length, 1)
     assert.ok([...chat.operations.all.values()].every(({ attempts }) => attempts === 1))
+  })
+
+  it('a turn that is tried again after its answer leaves its results to the closing', async () => {
+    const chat = chatWorld()
+    chat.say(ONE)
+    await chat.clock.advance(1)
+    const [turn] = chat.queue.splice(0)
+    assert.ok(turn)
+    await chat.workOne(turn)
+    await chat.clock.advance(1)
+    await chat.answer(200)
+    assert.equal((await chat.workOne(turn, 2)).result?.ok, true)
+    await chat.work()
+    assert.deepEqual(chat.states(), ['proactively_notified'])
+    assert.match(chat.said().at(-1) ?? '', /^Listo/)
   })
 
   it('missing arguments are asked for, and nothing is requested', async () => {

@@ -12,6 +12,8 @@ import type { StepWorld } from './step-world.ts'
 
 /** Something started that must be stopped, newest first. */
 export interface Running {
+  /** Ends what still calls this process's own routes: runs before they close, and is bounded. */
+  drain?(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -67,6 +69,7 @@ export async function startProcess(
   const stop = async () => {
     stopping.abort()
     clearInterval(age)
+    await Promise.all(parts.map(part => part.drain?.()))
     const cut = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_MS)
     await app.close()
     clearTimeout(cut)

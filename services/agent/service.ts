@@ -159,7 +159,7 @@ async function work(parts: Parts, { client, registry, signal }: Started): Promis
   }
 }
 
-/** An agent that nobody described takes one message at a time: sessions would wait for each other. */
+/** An agent that nobody described takes one message at a time: sessions would have to wait. */
 async function describeAgent(client: Client, settings: AgentConfiguration): Promise<void> {
   const { AGENT_ID: id, AGENT_CONCURRENCY: maxConcurrentLeases } = settings
   try {

@@ -40,7 +40,7 @@ export interface WorkContext {
 
 /**
  * Works on one message. Returning completes it, with the given result or a plain one; throwing
- * fails it for another attempt, for good with a `PermanentError`, with its result by a `RunFailure`.
+ * fails it for another attempt: for good with a `PermanentError`, with a result as `RunFailure`.
  */
 export type Handler = (message: Message, context: WorkContext) => Promise<RunResult | undefined>
 

@@ -1,4 +1,4 @@
-/** A turn's surroundings in memory: a model that says what a test wrote, and a history to look at. */
+/** A turn's surroundings in memory: a model that says what a test wrote, a history to look at. */
 import { z } from 'zod'
 import type {
   ChatAnswer,

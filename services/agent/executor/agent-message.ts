@@ -42,7 +42,7 @@ function turnOf(input: unknown): AgentMessage {
   return { kind: 'turn', opening: text, shown: text, language, hasUntrusted: false }
 }
 
-/** The instruction goes in as instruction; what events and judges brought is fenced, with origin. */
+/** The instruction goes in as such; what events and judges brought is fenced, with its origin. */
 function activationOf({ instruction, events, evidence }: Message): AgentMessage {
   const fenced = [
     ...events.map(event =>

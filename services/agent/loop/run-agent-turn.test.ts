@@ -122,7 +122,7 @@ describe('a turn ends by what the model does', () => {
     }
   })
 
-  it('context-overflow: what cannot fit is not sent; what the provider refuses is named', async () => {
+  it('context-overflow: what cannot fit is not sent; a refused one is named', async () => {
     const model = { ...scriptedModel({ text: 'ok' }), contextTokensMax: 5000 }
     const { world, input } = agentWorld({ model })
     const long = await runTurn(world, { ...input, opening: 'x'.repeat(5000) })

@@ -2,7 +2,8 @@
  * Where operations are kept, as turns and the background runner see it.
  *
  * - O1 `accept` is durable before it resolves, and accepting an id twice changes nothing.
- * - O2 `change` applies to the newest state; when somebody else changed it first, it is asked again.
+ * - O2 `change` applies to the newest state; when somebody else changed it
+ *   first, it is asked again.
  */
 import type { SessionKey } from '../loop/session-store.ts'
 import type { Operation } from './operation.ts'

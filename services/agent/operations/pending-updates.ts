@@ -1,4 +1,4 @@
-/** What has finished and has not entered its conversation. Views over operations; nothing is kept. */
+/** What has finished and not entered its conversation. Views over operations; nothing is kept. */
 import { byAge, isOpen, type Operation } from './operation.ts'
 
 /** Finished and undelivered, oldest first, by session. */

@@ -22,8 +22,8 @@ export function provisionAccess(url: string) {
   return defineAsyncHttpTool({
     name: 'provision_access_async',
     description:
-      'Gives people access to applications of the company, in the background. Put all accesses of ' +
-      'one request into one call.',
+      'Gives people access to applications of the company, in the background. Put all accesses ' +
+      'of one request into one call.',
     schema: {
       type: 'object',
       properties: { accesses: { type: 'array', minItems: 1, maxItems: 50, items: ACCESS } },

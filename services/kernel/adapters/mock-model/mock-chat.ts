@@ -34,8 +34,8 @@ const WORDS = {
       'Un webhook es una petición HTTP que un sistema envía a otro cuando ocurre algo, para que ' +
       'el otro no tenga que preguntar una y otra vez.',
     hello:
-      'Este es el modelo simulado. Puede dar acceso a aplicaciones, crear tickets, decir cómo van ' +
-      'las operaciones y explicar qué es un webhook.',
+      'Este es el modelo simulado. Puede dar acceso a aplicaciones, crear tickets, decir cómo ' +
+      'van las operaciones y explicar qué es un webhook.',
     noOperations: 'No hay operaciones en esta conversación.',
     operations: 'Así van las operaciones:',
     meanwhile: 'Mientras tanto:',

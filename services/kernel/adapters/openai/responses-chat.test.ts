@@ -97,7 +97,7 @@ describe('a model call that fails', () => {
     assert.equal((patient.outcome as { text: string }).text, 'ok')
   })
 
-  it('tries other 4xx once, whatever their headers ask for, and names a request too long', async () => {
+  it('tries other 4xx once, whatever their headers ask, and names a request too long', async () => {
     for (const status of [400, 401, 403, 404, 422]) {
       const { outcome, requests } = await calling([
         apiError(status, null, { 'x-should-retry': 'true' }),

@@ -339,7 +339,18 @@ function pause(
   change: ChangeRequest,
   context: ChangeContext,
 ): Applied<Subscription> {
-  return refuseEnded(doc) ?? operate(doc, change, context, 'paused')
+  return refuseEnded(doc) ?? refuseLifting(doc, change) ?? operate(doc, change, context, 'paused')
+}
+
+/** A pause that ends by itself would end the suspension with it, and that needs a person. */
+function refuseLifting({ state }: Subscription, { body }: ChangeRequest): Refusal | undefined {
+  const until = (body as { until?: unknown } | null)?.until
+  if (state.operation !== 'suspended' || until === undefined || until === null) return undefined
+  return refuse(
+    'conflict',
+    'The subscription is suspended; resume it first, or pause it without "until".',
+    { pointer: '/until', expected: 'no end', actual: 'an end' },
+  )
 }
 
 function refuseEnded({ state: { operation } }: Subscription): Refusal | undefined {

@@ -5,19 +5,20 @@ import { defaultPolicy } from '#kernel/domain/policy.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { createCalendarBook } from '#kernel/host/calendar-book.ts'
+import type { Directory } from '#kernel/host/directory.ts'
 import { applySubscription } from './apply-subscription.ts'
 import { changeContext } from './change-context.ts'
 import { isRefusal, type RegistryObject } from './change-request.ts'
 
 const NOW = Date.UTC(2026, 10, 30, 12)
 const admin: Principal = { tenant: 'acme', kind: 'person', id: 'root', roles: ['admin'] }
-const context = {
-  ...changeContext({ directory: {} as never, calendars: { book: createCalendarBook() } }, 'acme', {
-    ...{ startsAt: {}, now: NOW },
-  }),
-  policy: defaultPolicy('acme'),
-  agent: (id: string) => defaultAgent('acme', id),
-}
+const directory = {
+  policy: () => defaultPolicy('acme'),
+  agent: (tenant: string, id: string) => defaultAgent(tenant, id),
+  connector: () => undefined,
+} as Partial<Directory> as Directory
+const calendars = { book: createCalendarBook() }
+const context = changeContext({ directory, calendars }, 'acme', { startsAt: {}, now: NOW })
 
 type Current = RegistryObject<Subscription> | undefined
 

@@ -80,9 +80,12 @@ export type PolicyInput = z.input<typeof policySchema>
 /** The stored form. */
 export type Policy = z.output<typeof policySchema> & { tenant: string; version: number }
 
+/** Read once: decisions ask for the default of tenants that have no policy. Never written to. */
+const DEFAULTS = policySchema.parse({})
+
 /** What a tenant has before anybody wrote a policy: version 0, permissive. */
 export function defaultPolicy(tenant: string): Policy {
-  return { ...policySchema.parse({}), tenant, version: 0 }
+  return { ...DEFAULTS, tenant, version: 0 }
 }
 
 /** May this owner have that agent woken? Seeing an agent is not enough. */

@@ -115,6 +115,7 @@ function directoryOf(
     connector: () => undefined,
     key: () => undefined,
     source: () => undefined,
+    calendar: () => undefined,
     tenants: () => [TENANT],
   }
 }

@@ -50,6 +50,7 @@ export type Permission =
   | 'subscriptions:write'
   | 'read'
   | 'policy:write'
+  | 'calendars:write'
   | 'mailbox:work'
   | 'approve'
 
@@ -58,6 +59,7 @@ const GRANTED: Record<Permission, Role[]> = {
   'subscriptions:write': ['owner', 'operator'],
   read: ['viewer', 'owner', 'approver', 'operator', 'executor', 'platform'],
   'policy:write': ['operator'],
+  'calendars:write': ['producer', 'platform', 'owner', 'operator'],
   'mailbox:work': ['executor', 'operator'],
   approve: ['approver', 'operator'],
 }

@@ -30,6 +30,7 @@ const directory: AuthenticateOptions['directory'] = {
   agent: () => undefined,
   connector: () => undefined,
   source: () => undefined,
+  calendar: () => undefined,
   tenants: () => [],
 }
 

@@ -1,5 +1,6 @@
 /** Typed reading of the live tables: what a decision is given about its surroundings. */
 import type { Agent } from '#kernel/domain/agent.ts'
+import type { Calendar } from '#kernel/domain/calendar/calendar.ts'
 import type { Connector } from '#kernel/domain/connector.ts'
 import {
   type ObjectKind,
@@ -24,6 +25,7 @@ export interface Directory {
   connector(tenant: string, name: string): Connector | undefined
   key(tenant: string, id: string): StoredKey | undefined
   source<T>(tenant: string, name: string): T | undefined
+  calendar(tenant: string, name: string): Calendar | undefined
   /** Every tenant that has any document. */
   tenants(): string[]
 }
@@ -41,6 +43,7 @@ export function createDirectory(tables: LiveTables): Directory {
     connector: (tenant, name) => find<Connector>(tenant, 'connector', name),
     key: (tenant, id) => find<StoredKey>(tenant, 'key', id),
     source: (tenant, name) => find(tenant, 'source', name),
+    calendar: (tenant, name) => find<Calendar>(tenant, 'calendar', name),
     tenants: tables.tenants,
   }
 }

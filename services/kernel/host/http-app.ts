@@ -46,6 +46,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     // A request in hand is answered before the end; `stop` bounds how long that may take.
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
+    // UIDs of calendars are longer than fastify's 100 characters.
+    routerOptions: { maxParamLength: 2048 },
   })
   readBodiesStrictly(app)
   app.setValidatorCompiler<z.ZodType>(

@@ -5,6 +5,7 @@
 import { tenantKey } from '#kernel/domain/ids.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
+import { tailOf } from '#kernel/host/tail-of.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { MailboxTransition } from '#schemas/generated/records.ts'
 import { type ClaimedItem, type ClaimRequest, claimMessages } from './claim-messages.ts'
@@ -15,9 +16,6 @@ import type { MailboxWorld } from './mailbox-world.ts'
 import { createOperationRunner } from './operation-runner.ts'
 import { createPerformer } from './performer.ts'
 import { createPersonOperations, type PersonOperations } from './person-operations.ts'
-
-/** How much of `mailbox.state` a new process reads to know what the store must hold, ms. */
-const TAIL_MS = 3_600_000
 
 /** Least ms between two reads of what other processes did; a claim may wait 250 ms to wake. */
 const PACE_MS = 10
@@ -50,7 +48,7 @@ export async function createMailbox(world: MailboxWorld): Promise<Mailbox> {
   const following = await log.follow({
     topics: ['mailbox.state'],
     paceMs: PACE_MS,
-    from: { sinceMs: clock.now() - TAIL_MS },
+    from: await tailOf(log, ['mailbox.state']),
     onRecords: records => {
       for (const record of records) hear(record)
     },

@@ -75,6 +75,17 @@ describe('a mailbox whose store is lost', () => {
     assert.ok((next?.lease.token ?? 0) > item.lease.token)
   })
 
+  it('a process that starts later with its clock ahead notices that too', async () => {
+    for (const id of ['m1', 'm2']) await world.deliver(messageNamed(id))
+    const before = world.store.snapshot()
+    const [item] = await claim()
+    assert.ok(item)
+    world.store.restore(before)
+    const [next] = await claim(await world.openHost('later', 5 * 3_600_000))
+    assert.equal(next?.message.id, 'm2')
+    assert.ok(next.lease.token > item.lease.token)
+  })
+
   it('a message leased elsewhere is found again although this store never had it', async () => {
     const empty = world.store.snapshot()
     await world.deliver(messageNamed('m1'))

@@ -33,8 +33,8 @@ export interface MailboxTestWorld {
   deliver(message: Message): Promise<void>
   /** Resolves a call while time goes on. */
   during<T>(call: Promise<T>): Promise<T>
-  /** A further host of the same mailboxes. */
-  openHost(name: string): Promise<Mailbox>
+  /** A further host of the same mailboxes; its clock may be ahead. */
+  openHost(name: string, aheadMs?: number): Promise<Mailbox>
   /** Values of a topic, in order of time. */
   values<N extends keyof RecordTypes>(topic: TopicName, record: N): RecordTypes[N][]
   stop(): Promise<void>
@@ -75,8 +75,9 @@ export async function openMailboxWorld({ isAtomic = false } = {}): Promise<Mailb
     runStep(createMailboxStep({ codec, directory }), stepWorld),
   )
   const hosts: Mailbox[] = []
-  const openHost = async (name: string) => {
-    const opened = await during(createMailbox(host(name)))
+  const openHost = async (name: string, aheadMs = 0) => {
+    const own = { ...clock, now: () => clock.now() + aheadMs }
+    const opened = await during(createMailbox({ ...host(name), clock: own }))
     hosts.push(opened)
     return opened
   }

@@ -11,6 +11,10 @@ import type { RecordCodec } from '#schemas/codec.ts'
 import type { TableDocument } from '#schemas/generated/records.ts'
 
 const DAY_MS = 24 * 3_600_000
+/** A clock that is a day ahead must not hide that a change was answered. */
+const AUDIT_AGE_MS = 2 * DAY_MS
+/** Shortest time that a restored answer is kept, ms. */
+const TTL_MS_MIN = 3_600_000
 
 /** Folds the highest version of every object, and the answers of the last day. */
 export function registryRebuild(codec: RecordCodec): Rebuild {
@@ -19,7 +23,7 @@ export function registryRebuild(codec: RecordCodec): Rebuild {
       { topic: 'subscriptions' },
       { topic: 'policies' },
       { topic: 'sources' },
-      { topic: 'audit', ageMs: DAY_MS },
+      { topic: 'audit', ageMs: AUDIT_AGE_MS },
     ],
     fold(restored, record, now) {
       if (!record.value) return
@@ -34,7 +38,7 @@ export function registryRebuild(codec: RecordCodec): Rebuild {
           body: null,
           at,
         }
-        const ttlMs = Math.max(1000, at + DAY_MS - now)
+        const ttlMs = Math.max(TTL_MS_MIN, at + DAY_MS - now)
         restored(tenant).documents.set(`answered/${changeId}`, { version: 1, value, ttlMs })
         return
       }

@@ -7,12 +7,11 @@ import type { Fence } from '#kernel/ports/state-store.ts'
 import { decodeOutbox } from './outbox.ts'
 import { FENCE_HEADER, type Rebuild, type Restored, reassertTopicsOf, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
+import { tailOf } from './tail-of.ts'
 import type { TenantCensus } from './tenant-census.ts'
 
 /** Documents written by one commit of a rebuild. */
 const CHUNK = 200
-/** Records of a partition that are compared with the store when it changes hands. */
-const TAIL = 5000
 
 /** What the newest records say about the fence of one tenant in one partition. */
 export interface LoggedFence {
@@ -42,13 +41,12 @@ export async function readJournalTail<T>(
   if (!step.journal || world.store.atomicWithLog) return []
   const newest = new Map<string, LoggedFence>()
   const topics = [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])]
-  const ends = await world.log.endOffsets(topics)
   const compacted = new Set(reassertTopicsOf(step))
   const highest = new Map<string, number>()
   await readOnce(world.log, {
     topics,
     partitions,
-    from: { offsets: ends.map(end => ({ ...end, offset: Math.max(0, end.offset - TAIL) })) },
+    from: await tailOf(world.log, topics),
     onRecords: records => {
       for (const record of records) {
         const signed = signatureOf(record)

@@ -8,6 +8,7 @@ import { startControlPlane } from '#services/control-plane/service.ts'
 import { startConfiguredJudge } from '#services/evaluator/judge-service.ts'
 import { startEvaluator } from '#services/evaluator/service.ts'
 import { startGuard } from '#services/guard/service.ts'
+import { startCalendars } from '#services/ingest/calendar-service.ts'
 import { registerIngest } from '#services/ingest/service.ts'
 import { startMailboxDispatcher } from '#services/mailbox-dispatcher/service.ts'
 import { startMcpPoller } from '#services/mcp-poller/service.ts'
@@ -20,6 +21,7 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
   const onAccepted = (door: string, count: number) =>
     platform.telemetry.accepted.inc({ door }, count)
   await registerIngest(app, { ...platform, defaultTenant, onAccepted })
+  const calendars = await startCalendars(app, platform)
   const dispatcher = await startMailboxDispatcher(app, platform, stepWorld('mailbox-dispatcher'))
   const guard = await startGuard(platform, stepWorld('guard'))
   const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })
@@ -32,6 +34,7 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
     : []
   return [
     ...controlPlane,
+    ...calendars,
     ...dispatcher,
     ...guard,
     evaluator,

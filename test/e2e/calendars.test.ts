@@ -27,7 +27,6 @@ let host: Started
 let api: Api
 let feeds: ScriptedServer
 let feedText = ''
-const feedStatus = 200
 
 const start = async () => {
   host = await startProcess(

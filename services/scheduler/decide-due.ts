@@ -44,6 +44,8 @@ export interface Decision {
   gaps: Gap[]
   /** Everything up to this instant is decided. */
   decidedMs: number
+  /** The first instant after those, where it came to light; null when none comes. */
+  next?: DueInstant | null
 }
 
 /** One schedule at one moment. */
@@ -82,11 +84,11 @@ const GRACE_MAX_MS = HOUR_MS
 
 /** Decides everything that is due. */
 export function decideDue(at: ScheduleCase): Decision {
-  const due = dueInstants(at)
+  const { due, next } = dueInstants(at)
   const last = due.at(-1)
-  if (!last) return { firings: [], gaps: [], decidedMs: at.decidedMs }
-  const decided = RULES[at.kind](at, due)
-  return { ...decided, decidedMs: Math.max(at.decidedMs, last.atMs) }
+  if (!last) return { firings: [], gaps: [], decidedMs: at.decidedMs, next }
+  const { firings, gaps } = RULES[at.kind](at, due)
+  return { firings, gaps, decidedMs: Math.max(at.decidedMs, last.atMs), next }
 }
 
 type Fates = Pick<Decision, 'firings' | 'gaps'>
@@ -111,18 +113,19 @@ const RECURRENCE_RULES: Record<MissedRule, (at: ScheduleCase, due: DueInstant[])
  * The instants that are due, in order. Beyond the bound only the newest hour is looked at one by
  * one: nothing older could be fired by the rules but by `all`, whose window is searched too.
  */
-function dueInstants(at: ScheduleCase): DueInstant[] {
+function dueInstants(at: ScheduleCase): { due: DueInstant[]; next?: DueInstant | null } {
   const isDue = (instant: DueInstant) => instant.atMs + at.jitter(instant) <= at.nowMs
   let found: DueInstant[] = []
   for (const limit of LOOKS) {
-    found = prefix(at.coming(at.decidedMs, limit), isDue)
-    if (found.length < limit) return found
+    found = at.coming(at.decidedMs, limit)
+    const due = prefix(found, isDue)
+    if (due.length < limit) return { due, next: found[due.length] ?? null }
   }
   const backMs = at.missed === 'all' ? CATCH_UP_MS : GRACE_MAX_MS
   const recentMs = Math.max(at.decidedMs, at.nowMs - backMs)
   const recent = prefix(at.coming(recentMs, COUNTED_MAX), isDue)
   const before = found.filter(({ atMs }) => atMs < (recent[0]?.atMs ?? Number.POSITIVE_INFINITY))
-  return [...before, ...recent]
+  return { due: [...before, ...recent] }
 }
 
 /** In nominal order: one whose jitter is not over holds back those after it. */
@@ -143,7 +146,9 @@ const firingOf = (at: ScheduleCase, instant: DueInstant, missedCount = 0): Firin
 
 /** Half the distance to the next one, at least a minute and at most an hour. */
 function graceOf(at: ScheduleCase, due: DueInstant[]): number {
-  const newestMs = due.at(-1)?.atMs ?? 0
+  const newest = due.at(-1)
+  if (!newest || latenessOf(at, newest) <= GRACE_MIN_MS) return GRACE_MIN_MS
+  const newestMs = newest.atMs
   const [next] = at.coming(newestMs, 1)
   if (!next) return GRACE_MAX_MS
   return Math.min(GRACE_MAX_MS, Math.max(GRACE_MIN_MS, (next.atMs - newestMs) / 2))

@@ -4,7 +4,8 @@
  *
  * - S1 An entry that is being dispatched is nobody else's; its fate is applied when it is durable.
  * - S2 After an append that may or may not have happened, the entry is decided again.
- * - S3 At most `UNMARKED_MAX` events are without a mark, so that a new owner finds them.
+ * - S3 At most `UNMARKED_MAX` events of a partition are without a mark, so that a new owner finds
+ *   them.
  */
 import type { FindAnchors } from '#kernel/domain/schedule/coming-instants.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
@@ -48,18 +49,18 @@ export interface Dispatcher {
 
 /** Entries of one append. */
 const BATCH = 1000
-/** Events that may be without a mark (S3). */
+/** Events of a partition that may be without a mark (S3). */
 export const UNMARKED_MAX = 20_000
 
 export function createDispatcher(world: DispatcherWorld): Dispatcher {
   const { log, writer, index } = world
   let owed = new Set<ScheduleEntry>()
-  let unmarked = 0
+  let unmarked = new Map<number, number>()
   return {
     get owed() {
       return owed.size
     },
-    mustMark: () => unmarked >= UNMARKED_MAX,
+    mustMark: () => unmarked.values().some(count => count >= UNMARKED_MAX),
     owe: entry => void owed.add(entry),
     begin(moment) {
       const taken = index.takeDue(moment.nowMs, BATCH)
@@ -72,12 +73,15 @@ export function createDispatcher(world: DispatcherWorld): Dispatcher {
         for (const [entry, decision] of decided) {
           if (index.holds(entry)) {
             settleEntry(entry, decision)
-            index.putBack(entry)
+            index.putBack(entry, decision)
             if (decision.firings.length + decision.gaps.length > 0) owed.add(entry)
           }
           world.onDispatched?.(decision, entry)
         }
-        unmarked += outputs.length
+        for (const [{ partition }, { firings, gaps }] of decided) {
+          const count = firings.length + gaps.length
+          unmarked.set(partition, (unmarked.get(partition) ?? 0) + count)
+        }
       }
       if (outputs.length === 0) {
         settle()
@@ -91,7 +95,7 @@ export function createDispatcher(world: DispatcherWorld): Dispatcher {
     async mark(nowMs) {
       const entries = [...owed].filter(index.holds)
       owed = new Set()
-      unmarked = 0
+      unmarked = new Map()
       if (entries.length === 0) return
       const marks = entries.map(entry => writer.encode(markOutput(entry, nowMs, world.tz)))
       try {

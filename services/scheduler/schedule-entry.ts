@@ -68,6 +68,13 @@ export function takeMark(entry: ScheduleEntry, mark: Pick<ScheduleMark, MarkFact
 
 export type MarkFacts = 'revision' | 'decidedMs' | 'gaps'
 
+/** Plans an entry whose next instant is known; a meeting may have moved, so anchors are asked. */
+export function planKnown(entry: ScheduleEntry, next: DueInstant | null): boolean {
+  if (entry.kind === 'anchor') return false
+  entry.nextMs = next ? next.atMs + jitterOfInstant(entry, next) : Number.POSITIVE_INFINITY
+  return true
+}
+
 /** Computes when the entry is to be looked at next. */
 export function planNext(entry: ScheduleEntry, findAnchors: FindAnchors): void {
   const { kind, schedule, decidedMs } = entry

@@ -9,10 +9,12 @@
 import type { FindAnchors } from '#kernel/domain/schedule/coming-instants.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { ScheduleMark } from '#schemas/generated/records.ts'
+import type { Decision } from './decide-due.ts'
 import { createDueHeap, type DueHeap } from './due-heap.ts'
 import {
   entryOf,
   type MarkFacts,
+  planKnown,
   planNext,
   type ScheduleEntry,
   takeMark,
@@ -35,8 +37,11 @@ export interface ScheduleIndex {
   calendarChanged(tenant: string, calendar: string): void
   /** Up to `max` entries that are due, tenants in turn; they are out until put back. */
   takeDue(nowMs: number, max: number): ScheduleEntry[]
-  /** Puts an entry back and plans it; one that was replaced or removed meanwhile is dropped. */
-  putBack(entry: ScheduleEntry): void
+  /**
+   * Puts an entry back and plans it; one that was replaced or removed meanwhile is dropped. `next`
+   * is the instant after what was decided, where it is known.
+   */
+  putBack(entry: ScheduleEntry, decided?: Pick<Decision, 'next' | 'decidedMs'>): void
   get(key: string): ScheduleEntry | undefined
   /** Every entry of the given partitions. */
   all(): Iterable<ScheduleEntry>
@@ -97,8 +102,11 @@ export function createScheduleIndex(findAnchors: (tenant: string) => FindAnchors
       }
     },
     takeDue: (nowMs, max) => takeDue(tenants, nowMs, max),
-    putBack(entry) {
-      if (entries.get(entry.key) === entry) plan(state, entry)
+    putBack(entry, decided) {
+      if (entries.get(entry.key) !== entry) return
+      const next = decided?.decidedMs === entry.decidedMs ? decided.next : undefined
+      if (next !== undefined && planKnown(entry, next)) put(state, entry)
+      else plan(state, entry)
     },
     get: key => entries.get(key),
     all: () => entries.values(),
@@ -177,7 +185,10 @@ function remove(state: State, entry: ScheduleEntry): void {
 /** Computes the next instant and puts the entry where it belongs. */
 function plan(state: State, entry: ScheduleEntry): void {
   planNext(entry, state.findAnchors(entry.tenant))
-  const { tenants } = state
+  put(state, entry)
+}
+
+function put({ tenants }: State, entry: ScheduleEntry): void {
   const heap = tenants.get(entry.tenant)
   if (entry.nextMs === Number.POSITIVE_INFINITY) {
     heap?.remove(entry)

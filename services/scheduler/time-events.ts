@@ -1,14 +1,19 @@
 /** What the scheduler writes: events of the clock, records of what was missed, and marks. Pure. */
-import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { hashId } from '#kernel/domain/ids.ts'
 import { type DueInstant, SCHEDULE_EVENT_TYPE } from '#kernel/domain/schedule/coming-instants.ts'
 import { dueIdOf } from '#kernel/domain/schedule/schedule-identity.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
-import type { ScheduleMark } from '#schemas/generated/records.ts'
+import type { EventRecord, ScheduleMark } from '#schemas/generated/records.ts'
 import { type Decision, type Firing, type Gap, ON_TIME_MS } from './decide-due.ts'
 import type { ScheduleEntry } from './schedule-entry.ts'
 
-const iso = (ms: number) => new Date(ms).toISOString()
+/** Floods share their instants, so the last texts are worth keeping. */
+const known = { ms: Number.NaN, text: '' }
+
+function iso(ms: number): string {
+  if (ms !== known.ms) Object.assign(known, { ms, text: new Date(ms).toISOString() })
+  return known.text
+}
 
 /** All events of one decision; gaps come first, since they are older. */
 export function eventsOf(entry: ScheduleEntry, decision: Decision, nowMs: number): Output[] {
@@ -70,19 +75,23 @@ interface EventParts {
 function output(entry: ScheduleEntry, parts: EventParts): Output {
   const { topic, id, type, timeMs, nowMs, data } = parts
   const { key, tenant, revision } = entry
-  const value = toEventRecord({
-    specversion: '1.0',
-    id,
-    source: `/schedules/${encodeURIComponent(entry.id)}`,
-    type,
-    subject: entry.id,
-    time: iso(timeMs),
-    recordedtime: iso(nowMs),
-    datacontenttype: 'application/json',
-    tenant,
-    schedulerevision: revision,
-    data,
-  })
+  const value: EventRecord = {
+    attributes: {
+      specversion: '1.0',
+      id,
+      source: `/schedules/${encodeURIComponent(entry.id)}`,
+      type,
+      subject: entry.id,
+      time: iso(timeMs),
+      recordedtime: iso(nowMs),
+      datacontenttype: 'application/json',
+      tenant,
+      schedulerevision: revision,
+    },
+    json: JSON.stringify(data),
+    bytes: null,
+    ref: null,
+  }
   return { topic, key, id, tenant, value }
 }
 

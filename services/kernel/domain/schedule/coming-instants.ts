@@ -5,6 +5,7 @@
 import { occurrencesOf, type ReadRule, readRule } from '../recurrence/next-occurrences.ts'
 import type { RecurrenceRule } from '../recurrence/recurrence-rule.ts'
 import type { Anchor, Schedule } from '../trigger.ts'
+import { quickInstants } from './quick-instants.ts'
 
 export type ScheduleKind = 'once' | 'recurrence' | 'anchor'
 
@@ -62,7 +63,8 @@ export function comingInstants(
   findAnchors?: FindAnchors,
 ): DueInstant[] {
   if ('anchor' in schedule) return comingAnchors(schedule, afterMs, limit, findAnchors)
-  const found = occurrencesOf(readOnce(schedule), afterMs, limit)
+  const read = readOnce(schedule)
+  const found = quickInstants(read, afterMs, limit) ?? occurrencesOf(read, afterMs, limit)
   if (!('once' in schedule)) return found
   return found.map(({ atMs }) => ({ atMs, nominal: new Date(atMs).toISOString() }))
 }
@@ -82,15 +84,15 @@ function comingAnchors(
   }))
 }
 
-const read = new WeakMap<Schedule, ReadRule>()
+const rules = new WeakMap<Schedule, ReadRule>()
 
 /** Texts are read once per schedule object. */
 function readOnce(schedule: Exclude<Schedule, Anchor>): ReadRule {
-  const known = read.get(schedule)
+  const known = rules.get(schedule)
   if (known) return known
   const found = readRule(ruleOf(schedule))
   if ('problem' in found) throw new RangeError(`${found.pointer}: ${found.problem}`)
-  read.set(schedule, found)
+  rules.set(schedule, found)
   return found
 }
 

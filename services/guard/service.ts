@@ -6,7 +6,7 @@ import { runStatelessStep } from '#kernel/host/stateless-runner.ts'
 import { runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import { compileOnce, createGuardStep } from './guard-step.ts'
-import { createTrialStep } from './trial-step.ts'
+import { createTrialStep } from './trial-worker.ts'
 
 /** Starts deciding; resolves once subscribed. */
 export async function startGuard(platform: Platform, stepWorld: StepWorld): Promise<Running[]> {

@@ -29,7 +29,7 @@ const PLANTED: [rule: string, file: string, line: string][] = [
     "import { DatabaseSync } from 'node:sqlite'",
   ],
   ['services-speak-through-topics', 'services/agent/ask.ts', "import '#services/guard/decide.ts'"],
-  ['client-is-for-outsiders', 'services/agent/call.ts', "import '#services/client/client.ts'"],
+  ['client-is-for-outsiders', 'services/guard/call.ts', "import '#services/client/client.ts'"],
   ['kernel-knows-no-service', 'services/kernel/host/step.ts', "import '#services/guard/decide.ts'"],
   ['no-decider-imports-topologies', 'services/guard/pipeline.ts', "import '#topologies/topics.ts'"],
   ['schemas-import-nothing-of-ours', 'schemas/order.ts', "import '#topologies/topics.ts'"],

@@ -3,6 +3,7 @@ import { ack } from './commands/ack.ts'
 import { answer } from './commands/answer.ts'
 import { apply } from './commands/apply.ts'
 import { backtest } from './commands/backtest.ts'
+import { calendarDelete, calendarGet, calendarPut } from './commands/calendar.ts'
 import { completion } from './commands/completion.ts'
 import { deadletterList, deadletterRedrive } from './commands/dead-letter.ts'
 import { describe } from './commands/describe.ts'
@@ -53,6 +54,9 @@ export const COMMANDS: CommandTable = {
   backtest,
   usage,
   schedule,
+  'calendar put': calendarPut,
+  'calendar get': calendarGet,
+  'calendar delete': calendarDelete,
   answer,
   ack,
   'mailbox list': mailboxList,

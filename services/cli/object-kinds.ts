@@ -1,6 +1,7 @@
 /** The kinds that `get` and `describe` know: where they are read and which columns they show. */
 import type { Page } from '#services/client/api.ts'
 import type { Client } from '#services/client/create-client.ts'
+import { CALENDAR_COLUMNS } from './commands/calendar.ts'
 import type { Column } from './format-table.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -99,6 +100,12 @@ const KINDS: readonly Kind[] = [
     ],
     page: (client, query) => client.connectors.list.page(query),
     get: (client, name) => client.connectors.get(name),
+  },
+  {
+    names: ['calendars', 'calendar'],
+    columns: CALENDAR_COLUMNS,
+    page: (client, query) => client.calendars.list.page(query),
+    get: (client, name) => client.calendars.get(name),
   },
   {
     names: ['policy'],

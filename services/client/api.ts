@@ -5,6 +5,13 @@
  */
 
 export type {
+  CalendarChange,
+  CalendarFeed,
+  CalendarObjectInput,
+  CalendarSummary,
+  StoredCalendarObject,
+} from './api-calendar.ts'
+export type {
   AuditEntry,
   DeadLetter,
   Decision,

@@ -16,6 +16,7 @@ import type {
   UsageRow,
 } from './api.ts'
 import { type Backtests, backtestCalls } from './backtest-calls.ts'
+import { type Calendars, calendarCalls } from './calendar-calls.ts'
 import { type StreamOptions, streamEvents } from './event-stream.ts'
 import type { Handler } from './handle-message.ts'
 import { type Mailboxes, mailboxCalls } from './mailbox-calls.ts'
@@ -47,6 +48,7 @@ export interface Client extends Management, History {
   publishWorkspaceChange(change: WorkspaceChange, options?: PublishOptions): Promise<Accepted>
   subscriptions: Subscriptions
   backtests: Backtests
+  calendars: Calendars
   mailboxes: Mailboxes
   /** Decisions, notices and mailbox changes as they happen, over reconnections. */
   stream(options?: StreamOptions): AsyncGenerator<StreamEvent, void, undefined>
@@ -93,6 +95,7 @@ export function createClient(options: TransportOptions): Client {
     publishWorkspaceChange: (change, more) => publish(workspaceChangeEvent(change), more),
     subscriptions: subscriptionCalls(transport),
     backtests: backtestCalls(transport),
+    calendars: calendarCalls(transport),
     mailboxes,
     stream: more => streamEvents(transport, '/v1/stream', more),
     work: (mailbox, handler, more) =>

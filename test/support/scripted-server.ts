@@ -7,7 +7,7 @@ export interface ScriptedRequest {
   path: string
   query: Record<string, string>
   headers: IncomingMessage['headers']
-  /** Parsed JSON, or undefined without a body. */
+  /** Parsed JSON, text where the caller says it is text, or undefined without a body. */
   body: unknown
   /** Resolves when the caller has gone. */
   gone: Promise<void>
@@ -88,9 +88,14 @@ async function readRequest(
     path: pathname,
     query: Object.fromEntries(searchParams),
     headers: incoming.headers,
-    body: text === '' ? undefined : JSON.parse(text),
+    body: bodyOf(incoming, text),
     gone: new Promise(resolve => response.once('close', resolve)),
   }
+}
+
+function bodyOf({ headers }: IncomingMessage, text: string): unknown {
+  if (text === '') return undefined
+  return headers['content-type']?.startsWith('text/') ? text : JSON.parse(text)
 }
 
 function send(response: ServerResponse, answer: ScriptedAnswer): void {

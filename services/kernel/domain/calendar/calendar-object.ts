@@ -74,11 +74,6 @@ export function calendarObjectKey(tenant: string, calendar: string, uid: string)
   return tenantKey(tenant, CALENDAR_OBJECT_KIND, calendar, uid)
 }
 
-/** What all keys of a calendar's objects begin with. */
-export function calendarPrefix(tenant: string, calendar: string): string {
-  return `${tenantKey(tenant, CALENDAR_OBJECT_KIND, calendar)}/`
-}
-
 /** Does it happen more than once? */
 export function isSeries(object: CalendarObject): boolean {
   return object.rrules.length > 0 || object.rdates.length > 0 || object.exceptions.length > 0

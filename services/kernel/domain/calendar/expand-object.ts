@@ -3,7 +3,7 @@
  * was added, and each exception in the place of the instance that it names.
  */
 import { parseWrittenTime } from '../recurrence/local-time.ts'
-import type { CalendarObject, Exception, Meeting } from './calendar-object.ts'
+import { type CalendarObject, type Exception, isSeries, type Meeting } from './calendar-object.ts'
 import { endOf, localAt, localInstant, shiftLocal } from './local-instant.ts'
 import { seriesStarts } from './series-starts.ts'
 
@@ -133,9 +133,7 @@ function exceptionInstance(object: CalendarObject, exception: Exception): Instan
 
 /** The name of an instance comes from its instant, so that a rule and an exception agree on it. */
 function nameOf(object: CalendarObject, main: Meeting, atMs: number): string | null {
-  const isSingle =
-    object.rrules.length === 0 && object.rdates.length === 0 && object.exceptions.length === 0
-  return isSingle ? null : nameIn(main, atMs)
+  return isSeries(object) ? nameIn(main, atMs) : null
 }
 
 function nameIn({ start, allDay }: Meeting, atMs: number): string {

@@ -41,6 +41,15 @@ export function createTelemetry(): Telemetry {
   collectDefaultMetrics({ register: registry, prefix: 'ambit_process_' })
   return {
     registry,
+    ...pipelineMetrics(registers),
+    ...timeMetrics(registers),
+    ...observationMetrics(registers),
+  }
+}
+
+/** Events, decisions, messages, and how old the policy is. */
+function pipelineMetrics(registers: Registry[]) {
+  return {
     accepted: new Counter({
       name: 'ambit_events_accepted_total',
       help: 'Events made durable at the door.',
@@ -70,6 +79,17 @@ export function createTelemetry(): Telemetry {
       labelNames: ['outcome'],
       registers,
     }),
+    policyAge: new Gauge({
+      name: 'ambit_policy_age_seconds',
+      help: 'Seconds since the control plane was heard of.',
+      registers,
+    }),
+  }
+}
+
+/** What the clock set off. */
+function timeMetrics(registers: Registry[]) {
+  return {
     scheduleLateness: new Histogram({
       name: 'ambit_schedule_lateness_seconds',
       help: 'How late schedules are fired.',
@@ -88,6 +108,12 @@ export function createTelemetry(): Telemetry {
       labelNames: ['version'],
       registers,
     }),
+  }
+}
+
+/** What was looked at and judged. */
+function observationMetrics(registers: Registry[]) {
+  return {
     polls: new Counter({
       name: 'ambit_mcp_polls_total',
       help: 'Polls of MCP servers, by how they ended.',
@@ -122,11 +148,6 @@ export function createTelemetry(): Telemetry {
       help: 'Duration of calls of judging models.',
       labelNames: ['model'],
       buckets: [0.1, 0.3, 1, 3, 10, 30, 100],
-      registers,
-    }),
-    policyAge: new Gauge({
-      name: 'ambit_policy_age_seconds',
-      help: 'Seconds since the control plane was heard of.',
       registers,
     }),
   }

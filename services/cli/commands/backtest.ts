@@ -60,7 +60,8 @@ export const backtest: Command = {
 function estimateText({ estimate, hours }: Backtest): string {
   const { events, matched, calls, totalTokens, cost } = estimate
   return (
-    `${events} events in ${hours} h, ${matched} match; judging them takes at most ${calls} calls, ` +
+    `${events} events in ${hours} h, ${matched} match; ` +
+    `judging them takes at most ${calls} calls, ` +
     `${totalTokens} tokens, ${cost} of the tenant's currency.`
   )
 }

@@ -1,4 +1,6 @@
-/** Labels: verdicts marked right or wrong, events marked as missed, and what an edit would change. */
+/**
+ * Labels: verdicts marked right or wrong, events marked as missed, and what an edit would change.
+ */
 import { z } from 'zod'
 import { hashId } from '#kernel/domain/ids.ts'
 import { type Label, type LabelValue, scoreOf, shouldMatch } from '#kernel/domain/label.ts'

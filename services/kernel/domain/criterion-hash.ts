@@ -1,7 +1,9 @@
 import { hashId } from './ids.ts'
 import type { Condition } from './subscription.ts'
 
-/** Names a criterion by its words and what they are asked of; verdicts say which one they answer. */
+/**
+ * Names a criterion by its words and what they are asked of; verdicts say which one they answer.
+ */
 export function criterionHash({
   criterion,
   scope,

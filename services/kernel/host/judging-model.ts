@@ -1,6 +1,6 @@
 /**
- * Which model judges semantic conditions: what `AMBIT_EVALUATOR_…` says, else the agent's model, else
- * none.
+ * Which model judges semantic conditions: what `AMBIT_EVALUATOR_…` says, else the agent's model,
+ * else none.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createOpenAiStructuredModel } from '#kernel/adapters/openai/structured-completion.ts'
@@ -43,7 +43,8 @@ const OF_THIS_PROCESS: AgentSettings = {
 }
 
 /**
- * `offline` where neither the evaluator nor the agent has a model, or where it is asked for by name.
+ * `offline` where neither the evaluator nor the agent has a model, or where it is asked for by
+ * name.
  *
  * @throws AmbitError `invalid` where the agent's settings cannot be read.
  */

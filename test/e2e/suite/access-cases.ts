@@ -274,7 +274,7 @@ function ruleCases(world: GetWorld): void {
 }
 
 function originCases(world: GetWorld): void {
-  it('what an agent asks for under a lease names its message and the person behind it', async () => {
+  it('what an agent asks for under a lease names its message and its person', async () => {
     const s = await tenantScene(world, 'origin')
     await s.api.ok('PUT', `/v1/agents/${s.agent}`, { capabilities: { selfSubscribe: true } })
     const foreign = await s.subscribe(undefined, { owner: 'user:ana', onBehalfOf: 'user:ana' })

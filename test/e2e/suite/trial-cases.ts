@@ -28,7 +28,7 @@ export function trialCases(world: GetWorld): void {
 }
 
 function testCases(world: GetWorld): void {
-  it('a saved subscription tells each fate, and neither cooldown nor dedup remembers it', async () => {
+  it('a saved subscription tells each fate, and nothing remembers it', async () => {
     const s = createScene(world().api, 'try-saved')
     const { id } = await s.subscribe(DROP)
     const events = [eventOf(s), eventOf(s)]
@@ -124,7 +124,7 @@ function backtestCases(world: GetWorld): void {
 }
 
 function labelCases(world: GetWorld): void {
-  it('labels say what should have matched, and an edit is compared on them before it is saved', async () => {
+  it('labels say what should have matched, and an edit is compared on them', async () => {
     const s = createScene(world().api, 'labels')
     const condition = { criterion: 'the customer asks for a refund' }
     const subscription = await s.subscribe(undefined, { condition })

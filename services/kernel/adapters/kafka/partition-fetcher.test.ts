@@ -32,7 +32,7 @@ describe('a partition fetcher', () => {
   let fetcher: PartitionFetcher | undefined
   afterEach(() => fetcher?.stop())
 
-  it('reads again after every outage, also when partitions were taken away during one', async () => {
+  it('reads again after every outage, also when partitions were lost during one', async () => {
     const { state, session } = scriptedSession()
     fetcher = createPartitionFetcher({
       session,

@@ -76,7 +76,9 @@ function bodyOf(request: StructuredRequest, hasTemperature: boolean) {
   }
 }
 
-/** Servers that only look like the API answer anything: every field is checked before it is read. */
+/**
+ * Servers that only look like the API answer anything: every field is checked before it is read.
+ */
 function readResponse(response: ModelResponse): StructuredResult {
   if (!Array.isArray(response?.output)) {
     return failed('not-the-api', { isOutage: true, mayRetry: false })
@@ -148,7 +150,9 @@ function failureOf(error: unknown): StructuredResult {
   return failed('request-refused', { isOutage, mayRetry: false })
 }
 
-/** `Retry-After` as seconds or a date, `retry-after-ms` as some servers send it; at most a minute. */
+/**
+ * `Retry-After` as seconds or a date, `retry-after-ms` as some servers send it; at most a minute.
+ */
 function retryAfterOf(headers: Headers | undefined): number | undefined {
   const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN)
   const text = headers?.get('retry-after') ?? ''

@@ -37,7 +37,9 @@ export interface InstanceQuery {
 const LOOKS_MAX = 20_000
 const DAY_MS = 86_400_000
 
-/** Instances whose start lies in `[fromMs, toMs)`, in order, cancelled ones too, at most `limit`. */
+/**
+ * Instances whose start lies in `[fromMs, toMs)`, in order, cancelled ones too, at most `limit`.
+ */
 export function expandObject(
   object: CalendarObject,
   fromMs: number,

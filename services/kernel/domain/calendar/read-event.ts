@@ -102,7 +102,9 @@ function propertiesOf(block: IcsBlock): Properties {
   return found
 }
 
-/** A date that cannot be read is kept as such: left out, it would make a meeting at a wrong time. */
+/**
+ * A date that cannot be read is kept as such: left out, it would make a meeting at a wrong time.
+ */
 function unread(name: string): IcsProperty | null {
   const isTime = /^(?:DTSTART|DTEND|DURATION|RRULE|RDATE|EX|REC)/.test(name)
   return isTime ? { name, params: {}, raw: '?' } : null
@@ -177,7 +179,9 @@ function rulesOf(found: Properties, name: 'RRULE' | 'EXRULE'): string[] {
   })
 }
 
-/** DTEND lasts exactly, DURATION in days of the clock (RFC 5545 3.8.5.3); a day where neither is. */
+/**
+ * DTEND lasts exactly, DURATION in days of the clock (RFC 5545 3.8.5.3); a day where neither is.
+ */
 function spanOf(found: Properties, zones: ZoneBook, start: WrittenValue, startMs: number): Span {
   const end = first(found, 'DTEND')
   if (end && end.raw.trim() !== '') {

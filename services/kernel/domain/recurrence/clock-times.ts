@@ -76,7 +76,9 @@ function offsetsIn(rule: Rrule, unit: number): number[] {
   return selectPositions(all.length, rule.positions).map(index => all[index] ?? 0)
 }
 
-/** For each unit the first open one at or after it (`size` when there is none); `null`: all open. */
+/**
+ * For each unit the first open one at or after it (`size` when there is none); `null`: all open.
+ */
 function openUnits(open: readonly number[], size: number): number[] | null {
   if (open.length === 0) return null
   return Array.from({ length: size }, (_, unit) => open.find(each => each >= unit) ?? size)

@@ -1,6 +1,8 @@
 /** When something happens again, in the words of a person: a clock time in a place, and a rule. */
 export interface RecurrenceRule {
-  /** Local date-time `YYYY-MM-DDTHH:MM:SS`, no offset; the first occurrence and the rule's phase. */
+  /**
+   * Local date-time `YYYY-MM-DDTHH:MM:SS`, no offset; the first occurrence and the rule's phase.
+   */
   dtstart: string
   /** Name of an IANA zone; aliases are accepted, plain offsets are not. */
   tzid: string

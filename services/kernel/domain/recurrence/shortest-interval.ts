@@ -39,7 +39,9 @@ function apart(shortestMs: number, pair: string): string {
   return `expected occurrences at least ${shortestMs} ms apart, got ${pair}`
 }
 
-/** A lower bound, in seconds, from the parts alone: the least step between two times it can name. */
+/**
+ * A lower bound, in seconds, from the parts alone: the least step between two times it can name.
+ */
 function leastDistance(rule: Rrule, dtstart: number): number {
   const { hours, minutes, seconds, frequency, interval } = completeRrule(rule, dtstart)
   switch (frequency) {

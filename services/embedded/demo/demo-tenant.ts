@@ -4,6 +4,7 @@
  * restart keeps what is there.
  */
 import type { Client } from '#services/client/create-client.ts'
+import { DEMO_CALENDAR, DEMO_CATEGORY, REMIND_BEFORE_MS } from './demo-calendar.ts'
 import { DEMO_TICKETS } from './demo-tickets.ts'
 
 /** Secret of the demo's webhook source; it protects nothing but the demo. */
@@ -67,6 +68,27 @@ const SUBSCRIPTIONS = [
     instruction: 'Check the sensor.',
     on: { types: ['com.plant.sensor.spike'] },
     limits: { storm: { windowMs: 60_000, max: 5 } },
+  },
+  {
+    name: 'every-minute',
+    agent: 'on-call',
+    instruction: 'Look whether everything is well.',
+    schedule: { dtstart: '2026-01-01T00:00:00', tzid: 'UTC', rrule: 'FREQ=MINUTELY' },
+    limits: noStorm,
+  },
+  {
+    name: 'meeting-reminder',
+    agent: 'planner',
+    instruction: 'Gather what the meeting needs.',
+    schedule: {
+      anchor: {
+        calendar: DEMO_CALENDAR,
+        query: { category: DEMO_CATEGORY },
+        edge: 'start' as const,
+        offsetMs: -REMIND_BEFORE_MS,
+      },
+    },
+    limits: noStorm,
   },
 ]
 

@@ -2,6 +2,7 @@
 import type { Started } from '#kernel/host/run-process.ts'
 import { createClient } from '#services/client/create-client.ts'
 import { printDecisions } from './decision-lines.ts'
+import { moveMeeting } from './demo-calendar.ts'
 import { runDemoExecutors } from './demo-executors.ts'
 import { runDemoProducers } from './demo-producers.ts'
 import { seedDemo } from './demo-tenant.ts'
@@ -18,4 +19,7 @@ export async function startDemo(started: Started, print: (line: string) => void)
   const tickets = ticketFolder(platform.configuration.AMBIT_DATA_DIR)
   print(`Put a text file that asks for a refund into ${tickets} and watch it wake an agent.`)
   void runDemoProducers({ client, url, tickets, signal })
+  void moveMeeting(client, print, signal).catch(() => {
+    // The host is stopping: the next start tells it again.
+  })
 }

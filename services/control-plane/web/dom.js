@@ -1,0 +1,79 @@
+/** Elements made from texts: nothing that comes from outside is ever read as markup. */
+import { words } from './words.js'
+
+export const $ = id => document.getElementById(id)
+
+/** Makes an element; children are elements or texts. */
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'class') made.className = value
+    else if (typeof value === 'function') made.addEventListener(name, value)
+    else made.setAttribute(name, value)
+  }
+  made.append(...children.filter(child => child !== null && child !== undefined))
+  return made
+}
+
+/** In the viewer's zone; without the date when it is today's. */
+export function timeOf(iso) {
+  const at = new Date(iso)
+  const isToday = at.toDateString() === new Date().toDateString()
+  const shown = isToday ? at.toLocaleTimeString() : at.toLocaleString()
+  return el('time', { datetime: iso, title: at.toLocaleString() }, shown)
+}
+
+const DAY_AND_TIME = {
+  ...{ weekday: 'short', day: 'numeric', month: 'short' },
+  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+}
+
+/** Day and time in the viewer's zone, and in the subscription's where that reads differently. */
+export function zonedTimeOf(iso, zone) {
+  const at = new Date(iso)
+  const shownIn = timeZone =>
+    new Intl.DateTimeFormat(undefined, { ...DAY_AND_TIME, timeZone }).format(at)
+  const here = shownIn(undefined)
+  const there = zone ? shownIn(zone) : here
+  const more = there === here ? '' : ` (${words.here}); ${there} (${zone})`
+  return el('time', { datetime: iso, title: at.toLocaleString() }, `${here}${more}`)
+}
+
+export function codeOf(value) {
+  return el('pre', {}, typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+}
+
+export function problemOf(error) {
+  return el('p', { class: 'stop', role: 'alert' }, error.message)
+}
+
+export const quietOf = (...children) => el('p', { class: 'quiet' }, ...children)
+
+/** Terms and what they are; pairs without a description are left out. */
+export function factList(pairs) {
+  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  return el(
+    'dl',
+    {},
+    ...shown.flatMap(([term, value]) => [
+      el('dt', {}, term),
+      el('dd', {}, ...(Array.isArray(value) ? value : [value])),
+    ]),
+  )
+}
+
+/** Something that is read when it is opened for the first time; a failure is shown in its place. */
+export function disclosure(title, load) {
+  const place = el('div')
+  const open = async () => {
+    if (!box.open || place.childElementCount > 0) return
+    place.replaceChildren(quietOf(words.reading))
+    try {
+      place.replaceChildren(...(await load()))
+    } catch (error) {
+      place.replaceChildren(problemOf(error))
+    }
+  }
+  const box = el('details', { toggle: open }, el('summary', {}, title), place)
+  return box
+}

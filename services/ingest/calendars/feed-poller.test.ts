@@ -119,7 +119,7 @@ describe('the poller of feeds', () => {
     assert.deepEqual(uids(store), ['a', 'b'])
     assert.equal(store.feed(place)?.failures, 0)
   })
-  it('what left the feed leaves the calendar; an answer that is none leaves it as it was', async () => {
+  it('what left the feed leaves the calendar; a failure leaves it as it was', async () => {
     const { store } = await poller()
     answer = () => ok(ics('a', 'b'))
     await putFeed()
@@ -141,7 +141,7 @@ describe('the poller of feeds', () => {
       assert.ok((store.feed(place)?.failures ?? 0) > 0)
     }
   })
-  it('a failing feed is asked less and less, its owner is told once, and success ends it', async () => {
+  it('a failing feed is asked less and less, its owner is told once', async () => {
     const { store } = await poller()
     answer = () => ({ status: 503, headers: {} })
     await putFeed()

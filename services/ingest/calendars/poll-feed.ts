@@ -111,7 +111,9 @@ async function tell(
   const value = {
     ...{ id, tenant, kind: 'calendar-feed-failing', severity: 'warning', cause },
     ...{ owner: calendar.owner, subscription: null, agent: null, messageId: null },
-    text: `The feed of the calendar ${name} fails: ${word}. Its meetings are as of the last success.`,
+    text:
+      `The feed of the calendar ${name} fails: ${word}. ` +
+      'Its meetings are as of the last success.',
     details: { calendar: name, word, failures: FAILURES_TOLD, lastOkAt: state.lastOkAt },
     at: clock.now(),
   }

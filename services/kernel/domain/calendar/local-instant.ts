@@ -38,3 +38,15 @@ export function shiftLocal(place: PlacedLocal, seconds: number): PlacedLocal {
   if (!written) throw new RangeError('not a local time')
   return { local: formatLocal(written.seconds + seconds), zone: place.zone }
 }
+
+/**
+ * The day that a time names in a series of days: the date as it is written, in whatever zone, for
+ * programs write midnight in the zone that they think in. An instant is a day where it is midnight
+ * in the zone of the series.
+ */
+export function dayNamed(place: PlacedLocal, zone: string): string {
+  const written = place.local.slice(0, 10)
+  if (place.zone !== 'UTC') return written
+  const here = localAt(localInstant(place), zone).local
+  return here.endsWith('T00:00:00') ? here.slice(0, 10) : written
+}

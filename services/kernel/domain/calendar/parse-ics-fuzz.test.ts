@@ -94,7 +94,9 @@ it('a mebibyte of the worst is read in bounded time', () => {
   const lines = {
     folds: 'X\r\n '.repeat(250_000),
     begins: 'BEGIN:VEVENT\r\n'.repeat(70_000),
-    dates: `BEGIN:VEVENT\r\nDTSTART:20260101T000000Z\r\nEXDATE:${'20260101T000000Z,'.repeat(7000)}1\r\nEND:VEVENT\r\n`,
+    dates:
+      'BEGIN:VEVENT\r\nDTSTART:20260101T000000Z\r\n' +
+      `EXDATE:${'20260101T000000Z,'.repeat(7000)}1\r\nEND:VEVENT\r\n`,
     calendars: 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n'.repeat(30_000),
     zones: 'BEGIN:VTIMEZONE\r\nTZID:x\r\nEND:VTIMEZONE\r\n'.repeat(24_000),
   }

@@ -8,7 +8,7 @@ import type { CalendarObject, Exception, ListedTime, Meeting } from './calendar-
 import { type IcsBlock, parseBlocks, unfoldLines } from './ics-blocks.ts'
 import { parseProperty } from './ics-property.ts'
 import { isOlder } from './is-older.ts'
-import { localAt, localInstant } from './local-instant.ts'
+import { dayNamed, localAt, localInstant } from './local-instant.ts'
 import { type ReadEvent, readEvent, type Skipped } from './read-event.ts'
 import { createZoneBook, type ZoneBook } from './zone-book.ts'
 
@@ -171,6 +171,6 @@ function inSeries(named: ListedTime, series: Meeting | undefined): ListedTime {
   const { zone, local } = series.start
   const date = (place: ListedTime) => place.local.slice(0, 10)
   if (named.isDay) return { local: date(named) + local.slice(10), zone }
-  const here = named.zone === zone ? named : localAt(localInstant(named), zone)
-  return { local: series.allDay ? `${date(here)}T00:00:00` : here.local, zone }
+  if (series.allDay) return { local: `${dayNamed(named, zone)}T00:00:00`, zone }
+  return named.zone === zone ? named : localAt(localInstant(named), zone)
 }

@@ -1,7 +1,7 @@
 /** Where a series would have its instances, before any exception: rules and listed times merged. */
 import { occurrencesOf, readRule } from '../recurrence/next-occurrences.ts'
 import type { CalendarObject, ListedTime, Meeting } from './calendar-object.ts'
-import { localAt, localInstant } from './local-instant.ts'
+import { dayNamed, localAt, localInstant } from './local-instant.ts'
 
 /** Occurrences asked for at once: the first answer is mostly enough. */
 const PAGE_MAX = 32
@@ -62,10 +62,10 @@ function follow(source: Iterator<number>): (at: number) => boolean {
 
 function removal(main: Meeting, exdates: readonly ListedTime[]): (at: number) => boolean {
   const { zone } = main.start
-  const instants = new Set(exdates.filter(({ isDay }) => !isDay).map(localInstant))
-  const dayOf = (place: { local: string }) => place.local.slice(0, 10)
-  const days = new Set(exdates.filter(({ isDay }) => isDay).map(dayOf))
-  // All-day series are taken by date: programs write midnight in whatever zone they think in.
-  if (main.allDay) for (const exdate of exdates) days.add(dayOf(exdate))
-  return at => instants.has(at) || (days.size > 0 && days.has(dayOf(localAt(at, zone))))
+  const byDay = exdates.filter(({ isDay }) => isDay || main.allDay)
+  const days = new Set(byDay.map(exdate => dayNamed(exdate, zone)))
+  const instants = new Set(
+    main.allDay ? [] : exdates.filter(({ isDay }) => !isDay).map(localInstant),
+  )
+  return at => instants.has(at) || (days.size > 0 && days.has(localAt(at, zone).local.slice(0, 10)))
 }

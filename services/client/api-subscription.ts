@@ -176,6 +176,8 @@ export interface Subscription extends SubscriptionInput {
   updatedAt: string
   /** Up to ten coming instants of a schedule. */
   next?: string[]
+  /** What a rule of the clock says, in plain words. */
+  described?: { en: string; es: string }
   last?: { fate: Fate; at: string; eventId: string; messageId?: string } | null
 }
 

@@ -72,7 +72,12 @@ export function labelRoutes(app: HttpApp, world: LabelRoutesWorld): void {
     const { tenant } = await permitted(world, request, 'read')
     await world.labels.barrier()
     const found = labelsOf(world, existing(world, tenant, request.params.id))
-    return pageOf(found, request.query, ({ id }) => id, label => label)
+    return pageOf(
+      found,
+      request.query,
+      ({ id }) => id,
+      label => label,
+    )
   })
   const compared = { params: idParams, body: compareBody }
   app.post('/v1/subscriptions/:id/labels/compare', { schema: compared }, async request => {

@@ -13,6 +13,7 @@ import {
 import { AmbitError } from '#kernel/errors.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { ChangeOrder, ChangeResult } from '#kernel/host/registry-client.ts'
+import { describedSchedule } from './described-schedule.ts'
 import { ensureAgent } from './ensure-agent.ts'
 import { nextInstants } from './next-instants.ts'
 import { pageOf, pageQuery } from './page.ts'
@@ -102,7 +103,9 @@ function view({ lastOf, calendars, clock }: SubscriptionRoutesWorld) {
     const subscription = doc as Subscription
     const { startsAt: _startsAt, scheduled: _scheduled, ...shown } = subscription
     const next = nextInstants(subscription, clock.now(), calendars.book)
-    return { ...shown, next, last: lastOf(subscription.tenant, subscription.id) ?? null }
+    const described = describedSchedule(subscription)
+    const last = lastOf(subscription.tenant, subscription.id) ?? null
+    return { ...shown, ...(described ? { described } : {}), next, last }
   }
 }
 

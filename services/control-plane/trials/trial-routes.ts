@@ -94,7 +94,8 @@ function answer(result: TrialResult) {
 }
 
 /** Given events are checked as an ingest would; only an observation can be asked for its own. */
-function itemsOf({ observe }: Subscription, given: unknown[] | undefined) {
+function itemsOf(subscription: Subscription, given: unknown[] | undefined) {
+  const { observe } = subscription
   if (given === undefined && observe) return []
   if (given === undefined || given.length === 0) {
     throw new AmbitError('bad-request', '/events: expected events to try, got none.', {
@@ -103,11 +104,21 @@ function itemsOf({ observe }: Subscription, given: unknown[] | undefined) {
       actual: 'none',
     })
   }
-  const checked: CloudEvent[] = given.map((event, at) => cloudEventFrom(event, `/events/${at}`))
+  const checked = given.map((event, at) => {
+    const read: CloudEvent = cloudEventFrom(event, `/events/${at}`)
+    return asDue(subscription, read)
+  })
   if (stringifyLossless(checked).length > TRIAL_BYTES_MAX) {
     throw new AmbitError('too-large', 'The events of a test may have 600 kB; send fewer.', {
       pointer: '/events',
     })
   }
   return checked.map(event => ({ event, at: null }))
+}
+
+/** People do not see which revision of a schedule an instant belongs to: theirs is the current. */
+function asDue({ id, schedule, scheduled }: Subscription, event: CloudEvent): CloudEvent {
+  if (!schedule || !scheduled || event.subject !== id) return event
+  const { revision: schedulerevision, since: schedulesince } = scheduled
+  return { schedulerevision, schedulesince, ...event }
 }

@@ -5,7 +5,7 @@
 import { ask, call, loadCurrency, session } from './api.js'
 import { forgetApprovals, loadApprovals } from './approvals.js'
 import { $ } from './dom.js'
-import { loadNotices } from './notices.js'
+import { loadNotices, moreNotices } from './notices.js'
 import { loadSchedule } from './schedule.js'
 import { forgetSubscriptions, loadSubscriptions } from './subscriptions.js'
 import { lineOf, showWay } from './trace.js'
@@ -176,6 +176,7 @@ function start() {
     void showWay($('asked'), { source: $('ask-source').value, id: $('ask-id').value })
   })
   $('more').addEventListener('click', () => loadDecisions(state.older).catch(showError))
+  $('more-notices').addEventListener('click', () => moreNotices().catch(showError))
   $('leave').addEventListener('click', () => signOut())
   setInterval(refreshSoon, CLOCK_MS)
   const event = eventInAddress()

@@ -23,19 +23,18 @@ export function timeOf(iso) {
   return el('time', { datetime: iso, title: at.toLocaleString() }, shown)
 }
 
-const DAY_AND_TIME = {
-  ...{ weekday: 'short', day: 'numeric', month: 'short' },
-  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-}
+const DAY = { weekday: 'short', day: 'numeric', month: 'short' }
+const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
 
 /** Day and time in the viewer's zone, and in the subscription's where that reads differently. */
 export function zonedTimeOf(iso, zone) {
   const at = new Date(iso)
-  const shownIn = timeZone =>
-    new Intl.DateTimeFormat(undefined, { ...DAY_AND_TIME, timeZone }).format(at)
-  const here = shownIn(undefined)
-  const there = zone ? shownIn(zone) : here
-  const more = there === here ? '' : ` (${words.here}); ${there} (${zone})`
+  const shown = (form, timeZone) =>
+    new Intl.DateTimeFormat(undefined, { ...form, timeZone }).format(at)
+  const isSameDay = shown(DAY, zone) === shown(DAY, undefined)
+  const here = shown({ ...DAY, ...TIME }, undefined)
+  const there = shown(isSameDay ? TIME : { ...DAY, ...TIME }, zone)
+  const more = here.endsWith(there) ? '' : ` (${words.here}), ${there} (${zone})`
   return el('time', { datetime: iso, title: at.toLocaleString() }, `${here}${more}`)
 }
 

@@ -3,10 +3,20 @@ import { ask, post } from './api.js'
 import { $, el, timeOf } from './dom.js'
 import { words } from './words.js'
 
+const LIMIT_MAX = 200
+/** How many are shown: the newest few until somebody asks for more. */
+let limit = 10
+
 export async function loadNotices() {
-  const { items } = await ask('/v1/notices', { limit: '50' })
+  const { items, next } = await ask('/v1/notices', { limit: `${limit}` })
   $('notices').replaceChildren(...items.map(noticeOf))
   $('notices-empty').hidden = items.length > 0
+  $('more-notices').hidden = next === null || limit === LIMIT_MAX
+}
+
+export function moreNotices() {
+  limit = LIMIT_MAX
+  return loadNotices()
 }
 
 function noticeOf({ id, severity, text, at, ackAt }) {

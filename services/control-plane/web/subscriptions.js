@@ -94,7 +94,7 @@ function headOf({ name, agent, owner, state, last, next: [next] }) {
   ]
 }
 
-function stateOf({ state, last }) {
+function stateOf({ state }) {
   const { reason, by, at, until } = state
   return factList([
     [
@@ -106,7 +106,6 @@ function stateOf({ state, last }) {
         ...(until ? [`, ${words.until} `, timeOf(until)] : []),
       ],
     ],
-    [words.last, last ? [fateOf(last.fate), ' ', timeOf(last.at)] : words.neverMet],
   ])
 }
 

@@ -9,7 +9,10 @@ const ASK_AGAIN_MS = 2000
 const ASKED_MAX = 30
 
 /** Set by the server for each event, or the mark of one that was there already. */
-const OWN = ['tenant', 'onbehalfof', 'lineage', 'recordedtime', 'partitionkey', 'dedupkey', 'time']
+const OWN = new Set([
+  ...['tenant', 'onbehalfof', 'lineage', 'recordedtime', 'partitionkey'],
+  ...['schedulerevision', 'schedulesince', 'dedupkey', 'time'],
+])
 
 /** The form; its sample is read when it is opened. */
 export function testNow(subscription) {
@@ -80,7 +83,7 @@ function resultOf({ items, usage }) {
   return [
     el('p', { class: 'woken' }, el('b', {}, words.nobodyWoken)),
     ...(shown.length > 0 ? shown : [quietOf(words.nothingTried)]),
-    factList([[words.cost, costOf(usage)]]),
+    ...(items.length > 1 ? [factList([[words.costOfAll, costOf(usage)]])] : []),
   ]
 }
 
@@ -103,16 +106,18 @@ function itemOf({ event, verdict, fate, stage, reason, details }, events) {
 }
 
 /** The last event that it met, as a new one; else one that names what it listens to. */
-async function sampleOf({ id, on, observe }) {
+async function sampleOf(subscription) {
+  const { id, on, observe } = subscription
   const { items } = await ask('/v1/decisions', { subscription: id, limit: '1' })
   const name = items[0]?.event
   const found = name && (await ask('/v1/traces', { source: name.source, id: name.id })).event
   const sampleId = `test-${crypto.randomUUID().slice(0, 8)}`
   if (found?.type) {
-    const kept = Object.entries(found).filter(([attribute]) => !OWN.includes(attribute))
+    const kept = Object.entries(found).filter(([attribute]) => !OWN.has(attribute))
     return { ...Object.fromEntries(kept), id: sampleId }
   }
-  if (observe || !on) return undefined
+  if (observe) return undefined
+  if (!on) return { ...dueSample(subscription), id: sampleId }
   const plain = (names, other) => (names?.[0] ?? other).replaceAll('*', 'sample')
   return {
     specversion: '1.0',
@@ -120,5 +125,19 @@ async function sampleOf({ id, on, observe }) {
     source: plain(on.sources, '/sample'),
     type: plain(on.types, 'com.example.sample'),
     data: {},
+  }
+}
+
+/** As the clock or the calendar would tell it. */
+function dueSample({ id, schedule, next }) {
+  const { once, anchor } = schedule
+  const type = once ? 'time.once' : anchor ? 'calendar.anchor' : 'time.recurrence'
+  const scheduledTime = next[0] ?? new Date().toISOString()
+  return {
+    specversion: '1.0',
+    source: `/schedules/${encodeURIComponent(id)}`,
+    type,
+    subject: id,
+    data: { scheduledTime, late: false, lateMs: 0, missedCount: 0 },
   }
 }

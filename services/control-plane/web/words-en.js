@@ -68,6 +68,7 @@ export const words = {
   lexicalJudge: 'lexical judge; no model was asked',
   offline: 'offline',
   cost: 'Cost',
+  costOfAll: 'Cost of all',
   costOf: ({ calls, tokens, money }) =>
     `${calls} ${calls === 1 ? 'call' : 'calls'}, ${tokens} tokens, ${money}`,
   fromCache: 'taken from the cache, not paid again',
@@ -218,7 +219,7 @@ export const words = {
 
   notices: 'Notices',
   noNotices: 'Nothing to tell.',
-  severities: { info: 'info', warning: 'warning', error: 'error' },
+  severities: { info: 'info', warning: 'warning', critical: 'critical' },
   markSeen: 'Mark as seen',
   seen: 'seen',
 }

@@ -69,6 +69,7 @@ export const words = {
   lexicalJudge: 'juez léxico; no se preguntó a ningún modelo',
   offline: 'offline',
   cost: 'Coste',
+  costOfAll: 'Coste de todo',
   costOf: ({ calls, tokens, money }) =>
     `${calls} ${calls === 1 ? 'llamada' : 'llamadas'}, ${tokens} tokens, ${money}`,
   fromCache: 'de la caché, no se paga otra vez',
@@ -219,7 +220,7 @@ export const words = {
 
   notices: 'Avisos',
   noNotices: 'Nada que contar.',
-  severities: { info: 'información', warning: 'aviso', error: 'error' },
+  severities: { info: 'información', warning: 'aviso', critical: 'grave' },
   markSeen: 'Marcar como visto',
   seen: 'visto',
 }

@@ -1,0 +1,22 @@
+/** What a schedule says, in the words of a person. Pure. */
+import { describeRule } from '#kernel/domain/recurrence/describe-rule.ts'
+import type { Subscription } from '#kernel/domain/subscription.ts'
+
+/**
+ * In English and Spanish, with the zone, for example "every week on Monday at 09:00
+ * (Europe/Madrid)". Undefined where no rule of the clock is set; anchors say themselves.
+ */
+export function describedSchedule({
+  schedule,
+}: Pick<Subscription, 'schedule'>): { en: string; es: string } | undefined {
+  if (!schedule || 'anchor' in schedule) return undefined
+  const rule =
+    'once' in schedule ? { dtstart: secondsOf(schedule.once), tzid: schedule.tzid } : schedule
+  const whole = { ...rule, dtstart: secondsOf(rule.dtstart) }
+  return { en: describeRule(whole, 'en'), es: describeRule(whole, 'es') }
+}
+
+/** People may leave the seconds out. */
+function secondsOf(local: string): string {
+  return local.length === 'YYYY-MM-DDTHH:MM'.length ? `${local}:00` : local
+}

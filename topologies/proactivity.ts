@@ -181,7 +181,7 @@ export const STEPS = {
     service: 'agent',
     reads: ['agent.operations'],
     tables: ['agent.sessions', 'agent.operations'],
-    writes: ['agent.sessions', 'agent.operations'],
+    writes: ['agent.sessions', 'agent.operations', 'registry.changes'],
     doors: ['the mailbox API, as a client', '/chat', '/v1/agent/sessions/{session}'],
   },
 } as const satisfies Record<string, StepRow>

@@ -17,6 +17,7 @@ import { toolRulesOf } from './executor/tool-rules.ts'
 import type { ExecutorWorld } from './executor/work.ts'
 import { turnLimitsOf } from './loop/turn-limits.ts'
 import { MOCK_PATHS, mockServiceRoutes } from './mock-service.ts'
+import { openConnectorTools } from './open-connector-tools.ts'
 import { fetchCall } from './operations/http-call.ts'
 import type { Operation } from './operations/operation.ts'
 import { createOperationRunner } from './operations/operation-runner.ts'
@@ -136,6 +137,7 @@ async function work(parts: Parts, { client, registry, signal }: Started): Promis
   const { logger, clock } = platform
   const world: ExecutorWorld = {
     ...{ agent: settings.AGENT_ID, model, operations, registry },
+    connectorTools: openConnectorTools(platform, settings.AGENT_ID),
     sessionsUnder: token => createLogSessionStore(table, token),
     limits: turnLimitsOf(settings),
     clock: { now: () => performance.now(), date: clock.now, sleep: clock.sleep },

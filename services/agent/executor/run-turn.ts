@@ -6,6 +6,7 @@ import type { TurnResult } from '../loop/turn-state.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type DispatchRun, dispatchTool } from '../tools/dispatch-tool.ts'
 import type { AcceptedItem } from '../tools/tool.ts'
+import { withTools } from '../tools/tool-registry.ts'
 import type { AgentMessage } from './agent-message.ts'
 import { authorizeUnder } from './authorize-under.ts'
 import { instructionsFor } from './instructions.ts'
@@ -21,6 +22,7 @@ export async function runTurn(
   const isWoken = asked.kind === 'activation'
   const isAllowed = (tool: { name: string }) => world.rules.isAllowed(tool.name, isWoken)
   const authorize = authorizeUnder(context)
+  const registry = withTools(world.registry, await world.connectorTools(message))
   const run: DispatchRun = {
     ...{ messageId: message.id, ...key, language, signal: context.signal },
     ...(asked.approval ? { approval: asked.approval } : {}),
@@ -28,15 +30,15 @@ export async function runTurn(
     accept: (tool, items) => accept(work, { tool, items, language }),
   }
   const dispatchWorld = {
-    ...{ registry: world.registry, isAllowed, authorize, clock: world.clock },
+    ...{ registry, isAllowed, authorize, clock: world.clock },
     isSensitiveForbidden: isWoken && world.rules.isSensitiveForbiddenWhenWoken,
   }
   return runAgentTurn(
     {
       ...{ model: world.model, store: sessions, clock: world.clock, limits: world.limits },
-      tools: world.registry.describe(isAllowed),
+      tools: registry.describe(isAllowed),
       dispatch: call => dispatchTool(dispatchWorld, run, call),
-      isRead: name => (world.registry.find(name)?.effect ?? 'read') === 'read',
+      isRead: name => (registry.find(name)?.effect ?? 'read') === 'read',
       mayGoOn: () => authorize({ tool: 'model', class: 'read', egress: false, target: 'model' }),
       record: entry => world.record(message.id, entry),
     },

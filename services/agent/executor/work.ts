@@ -6,6 +6,7 @@ import type { SessionKey, SessionStore } from '../loop/session-store.ts'
 import type { TurnLimits } from '../loop/turn-limits.ts'
 import type { LoopClock, TurnRecord } from '../loop/turn-state.ts'
 import type { OperationStore } from '../operations/operation-store.ts'
+import type { Tool } from '../tools/tool.ts'
 import type { ToolRegistry } from '../tools/tool-registry.ts'
 import type { AgentMessage } from './agent-message.ts'
 import type { ToolRules } from './tool-rules.ts'
@@ -17,6 +18,8 @@ export interface ExecutorWorld {
   sessionsUnder(token: () => number): SessionStore
   operations: OperationStore
   registry: ToolRegistry
+  /** Operations of connectors that may be used for this message, as they are offered now. */
+  connectorTools(message: Message): Promise<Tool[]>
   limits: TurnLimits
   clock: LoopClock
   rules: ToolRules

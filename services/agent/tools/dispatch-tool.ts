@@ -7,7 +7,13 @@ import type { ToolCall } from '#kernel/ports/chat-model.ts'
 import { LeaseLost } from '../loop/session-store.ts'
 import { argumentDigest } from './argument-digest.ts'
 import { readArguments } from './read-arguments.ts'
-import type { AcceptedItem, Language, Tool, ToolOutput } from './tool.ts'
+import {
+  type AcceptedItem,
+  type Language,
+  type Tool,
+  type ToolOutput,
+  ToolRefusal,
+} from './tool.ts'
 import type { ToolRegistry } from './tool-registry.ts'
 import { untrustedText } from './untrusted-text.ts'
 
@@ -198,6 +204,7 @@ async function perform(
   } catch (error) {
     if (run.signal.aborted) throw run.signal.reason
     if (error instanceof LeaseLost || isPassing(error)) throw error
+    if (error instanceof ToolRefusal) return refusal(tool.name, error.message)
     if (late.signal.aborted) return timedOut(tool, timeoutMs)
     const words = error instanceof Error ? error.message : String(error)
     const text = `failed: ${untrustedText(`tool:${tool.name}`, words.slice(0, ERROR_MAX))}`

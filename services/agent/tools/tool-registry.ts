@@ -30,3 +30,12 @@ export function createToolRegistry(tools: readonly Tool[]): ToolRegistry {
         .map(({ name, description, parameters }) => ({ name, description, parameters })),
   }
 }
+
+/** A registry with further tools; names that are taken stay with those who have them. */
+export function withTools(registry: ToolRegistry, tools: readonly Tool[]): ToolRegistry {
+  const more = createToolRegistry(tools.filter(({ name }) => !registry.find(name)))
+  return {
+    find: name => registry.find(name) ?? more.find(name),
+    describe: isAllowed => [...registry.describe(isAllowed), ...more.describe(isAllowed)],
+  }
+}

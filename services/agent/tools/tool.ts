@@ -89,3 +89,11 @@ export interface Tool {
   /** Set on tools whose work goes on after the turn. */
   operation?: OperationSpec
 }
+
+/** Thrown by a tool that finds, when it runs, that the call may not be made; nothing happened. */
+export class ToolRefusal extends Error {
+  constructor(why: string) {
+    super(why)
+    this.name = 'ToolRefusal'
+  }
+}

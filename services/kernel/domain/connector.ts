@@ -54,6 +54,13 @@ const allowedSchema = z.strictObject({
    * it is read first after this was written.
    */
   hash: z.string().min(1).max(64).optional(),
+  /**
+   * What a call may do when an agent makes it. Default `write`, so that `authorize` is asked; what
+   * the server says about itself counts for nothing.
+   */
+  effect: z.enum(['read', 'write', 'sensitive']).optional(),
+  /** A way out for data, when an agent calls it: mail, chat, upload. Default false. */
+  egress: z.boolean().optional(),
 })
 
 const common = {

@@ -56,6 +56,8 @@ export interface McpCall {
   timeoutMs: number
   /** Most bytes of the answer as JSON. */
   maxBytes: number
+  /** Sent as `_meta["ambit/idempotency-key"]` of a tool's call, for servers that look at it. */
+  idempotencyKey?: string
 }
 
 /** One page of MCP Events in poll mode. */

@@ -1,5 +1,6 @@
 /** Everything a poll writes besides the position: events, changes, notices. */
 import type { Connector } from '#kernel/domain/connector.ts'
+import { connectorMark } from '#kernel/domain/connector-mark.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { hashId, tenantKey } from '#kernel/domain/ids.ts'
@@ -54,22 +55,17 @@ export function suspendOutput(
 
 /** Tells the registry the hash of an operation: as it was read first, or that it is another. */
 export function markOutput(
-  { tenant, id, version }: Connector,
+  connector: Connector,
   action: 'pin' | 'flag',
   { operation, hash, now }: { operation: string; hash: string | null; now: number },
 ): Output {
-  const changeId = hashId('x', tenant, POLLER.id, action, id, version, operation, hash ?? '')
-  const reason = action === 'pin' ? 'read first' : 'not what was allowed'
-  const body = { operation, hash }
-  // A mark belongs to the version that was seen; of two at once one is asked for again.
-  const change = { id, action, body, reason, ifVersion: version, at: now }
-  return changeOutput(tenant, changeId, { kind: 'connector', ...change })
+  return connectorMark(connector, { action, operation, hash, service: POLLER.id, now })
 }
 
 function changeOutput(
   tenant: string,
   changeId: string,
-  change: Omit<Change, 'changeId' | 'tenant' | 'by'> & { kind: 'subscription' | 'connector' },
+  change: Omit<Change, 'changeId' | 'tenant' | 'by'> & { kind: 'subscription' },
 ): Output {
   const value: Change = { changeId, tenant, ...change, by: { tenant, ...POLLER } }
   const key = objectKey(tenant, change.kind, change.id)

@@ -79,9 +79,11 @@ interface CallOptions {
 }
 
 async function read(client: Client, call: McpCall, options: CallOptions): Promise<unknown> {
-  const { operation, arguments: given } = call
+  const { operation, arguments: given, idempotencyKey: key } = call
   if (!isResource(operation)) {
-    return answerOfTool(await client.callTool({ name: operation, arguments: given }, options))
+    const meta = key === undefined ? {} : { _meta: { 'ambit/idempotency-key': key } }
+    const params = { name: operation, arguments: given, ...meta }
+    return answerOfTool(await client.callTool(params, options))
   }
   const uri = expandUri(operation, given)
   if (uri === undefined) throw new McpFailure('refused')

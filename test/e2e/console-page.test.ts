@@ -1,0 +1,238 @@
+/**
+ * What a person must be able to see and do on the console, in a real browser against a real host:
+ * the words that a judge quoted, a label, a test that wakes nobody, a pause with its reason, what
+ * the clock will do, and what waits for a person. Hostile text stays text.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { type Api, createApi, eventually } from '#test/support/api-caller.ts'
+import { findChromium, launchChromium } from '#test/support/chromium.ts'
+import { type HostProcess, startHost } from '#test/support/host-process.ts'
+
+const WITHIN = { timeout: 20_000 }
+const HOSTILE = '<img src=x onerror=alert(1)>'
+const TEXT = `Hello ${HOSTILE}\nThe parcel is late.\nI would like\n  my money   back, please.\nThanks.`
+const TICKET = { source: '/shop/tickets', id: 'ticket-1', type: 'com.shop.ticket.created' }
+
+const chromium = findChromium()
+const skip = chromium ? false : 'no Chromium is installed'
+
+let host: HostProcess
+let api: Api
+let browser: Browser
+/** Ids of the subscriptions that every case looks at. */
+const made = { judged: '', weekly: '' }
+
+describe('the console page', { skip, concurrency: false }, () => {
+  before(async () => {
+    host = await startHost('embedded', { env: { AGENT_MODEL_MODE: 'mock' } })
+    api = createApi(host.url, host.key)
+    made.judged = await judgedTicket()
+    made.weekly = await weeklyReport()
+    browser = await launchChromium(chromium ?? '')
+  })
+  after(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  it('marks the words of the evidence within the text, as untrusted, and keeps a label', () =>
+    visit('en-GB', marksEvidence))
+  it('finds quotes as a judge compares them, and joins those that meet', () =>
+    visit('en-GB', findsQuotes))
+  it('tries the last event without waking anybody', () => visit('en-GB', triesTheLastEvent))
+  it('pauses with a reason, and resumes', () => visit('en-GB', pausesAndResumes))
+  it('shows the next activations in both zones, the rule in words, and tries one', () =>
+    visit('en-GB', showsWhatComes))
+  it('speaks Spanish on a phone, and lets a person decide what waits', decidesInSpanish)
+})
+
+/** Opens the console, looks, and asserts that the browser complained about nothing. */
+async function visit(
+  locale: string,
+  look: (page: Page) => Promise<void>,
+  width = 1280,
+): Promise<void> {
+  const viewport = { width, height: 900 }
+  const context = await browser.newContext({ locale, timezoneId: 'America/New_York', viewport })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  page.on('pageerror', error => problems.push(String(error)))
+  page.on('dialog', dialog => {
+    problems.push(`a dialog opened: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  await page.goto(`${host.url}/#key=${host.key}`)
+  await look(page)
+  assert.deepEqual(problems, [])
+  await context.close()
+}
+
+async function marksEvidence(page: Page): Promise<void> {
+  const way = await openWay(page)
+  const figure = way.locator('figure.untrusted')
+  const quoted = textOf(figure.locator('mark'))
+  assert.match(await quoted, /^my money {3}back, please\.$/)
+  const whole = await textOf(figure.locator('blockquote'))
+  assert.equal(whole, TEXT, 'the text around the quote, markup shown as text')
+  assert.match(await textOf(figure), /Untrusted content.*\/shop\/tickets, at \/text/)
+  assert.equal(await page.locator('img').count(), 0)
+  const facts = await textOf(way.locator('.verdict dl'))
+  assert.match(facts, /matched.*as the model states it; this is not a probability/s)
+  assert.match(facts, /offline.*0 calls, 0 tokens/s)
+
+  await way.getByRole('button', { name: 'Wrong' }).click()
+  await way.getByText('Kept as wrong.').waitFor(WITHIN)
+  const kept = await api.ok<{ items: { label: string }[] }>(
+    'GET',
+    `/v1/subscriptions/${made.judged}/labels`,
+  )
+  assert.deepEqual(
+    kept.items.map(({ label }) => label),
+    ['wrong'],
+  )
+  const again = await openWay(page)
+  await again.getByRole('button', { name: 'Wrong', pressed: true }).waitFor(WITHIN)
+}
+
+async function findsQuotes(page: Page): Promise<void> {
+  const marked = (text: string, ...quotes: string[]) =>
+    page.evaluate(
+      `import('/quotes.js').then(({ rangesOf }) =>
+        rangesOf(${JSON.stringify(text)}, ${JSON.stringify(quotes)}))`,
+    ) as Promise<[number, number][]>
+  const cut = async (text: string, ...quotes: string[]) =>
+    (await marked(text, ...quotes)).map(([from, to]) => text.slice(from, to))
+  assert.deepEqual(await cut('a  ﬁrst\r\n Ｏrder, e\u0301l', 'first Order'), ['ﬁrst\r\n Ｏrder'])
+  assert.deepEqual(await cut('one two three', 'two three', 'one two'), ['one two three'])
+  assert.deepEqual(await cut('café', 'cafe\u0301'), ['café'])
+  assert.deepEqual(await cut('one two', 'three', ''), [])
+}
+
+async function triesTheLastEvent(page: Page): Promise<void> {
+  const row = await openSubscription(page, 'refund-wishes')
+  assert.match(await textOf(row), /events of type com\.shop\.ticket\.\*/)
+  assert.match(await textOf(row), /the customer asks for a refund/)
+  const known = await api.messages('support')
+  await row.getByText('Test now').click()
+  const box = row.getByRole('textbox', { name: 'Sample event' })
+  await filled(box, /my money/)
+  await row.getByRole('button', { name: 'Try it' }).click()
+  await row.getByText('This was a test: nobody was woken.').waitFor(WITHIN)
+  const tried = row.locator('.tried')
+  assert.match(await textOf(tried), /woke the agent/)
+  assert.match(await textOf(tried.locator('mark')), /my money/)
+  assert.equal((await api.messages('support')).length, known.length)
+
+  await box.fill('{"specversion": ')
+  await row.getByRole('button', { name: 'Try it' }).click()
+  await row.getByRole('alert').getByText('This is not JSON').waitFor(WITHIN)
+}
+
+async function pausesAndResumes(page: Page): Promise<void> {
+  const row = await openSubscription(page, 'refund-wishes')
+  await row.getByRole('button', { name: 'Pause' }).click()
+  assert.equal((await api.subscription(made.judged)).state.operation, 'active')
+  await row.getByLabel('Reason').fill('the shop is closed')
+  await row.getByRole('button', { name: 'Pause' }).click()
+  await row.getByRole('button', { name: 'Resume' }).waitFor(WITHIN)
+  assert.match(await textOf(row.locator('summary').first()), /paused \(the shop is closed\)/)
+  const { state } = await api.subscription(made.judged)
+  assert.deepEqual([state.operation, state.reason], ['paused', 'the shop is closed'])
+  await row.getByRole('button', { name: 'Resume' }).click()
+  await row.getByRole('button', { name: 'Pause' }).waitFor(WITHIN)
+  assert.equal((await api.subscription(made.judged)).state.operation, 'active')
+}
+
+async function showsWhatComes(page: Page): Promise<void> {
+  const row = await openSubscription(page, 'weekly-report')
+  assert.match(await textOf(row), /every week on Monday at 09:00 \(Europe\/Madrid\)/)
+  const next = row.locator('ol.next > li')
+  await next.nth(9).waitFor(WITHIN)
+  const { next: instants = [] } = await api.subscription(made.weekly)
+  assert.equal(await next.first().locator('time').getAttribute('datetime'), instants[0])
+  assert.match(await textOf(next.first()), /^Mon.*03:00 \(your time\), 09:00 \(Europe\/Madrid\)$/)
+  const coming = page.locator('#coming > li')
+  assert.match(await textOf(coming.first()), /weekly-report → planner/)
+
+  await row.getByText('Test now').click()
+  const box = row.getByRole('textbox', { name: 'Sample event' })
+  await filled(box, /time\.recurrence/)
+  await row.getByRole('button', { name: 'Try it' }).click()
+  assert.match(await textOf(row.locator('.tried')), /woke the agent/)
+}
+
+async function decidesInSpanish(): Promise<void> {
+  await api.ok('PUT', '/v1/policy', { approval: [{ when: { origin: 'person' }, require: true }] })
+  const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+    ...{ name: 'asked-for', agent: 'support', instruction: 'Answer.' },
+    on: { types: ['com.shop.question'] },
+  })
+  const look = async (page: Page) => {
+    const waiting = page.getByRole('region', { name: 'Espera a una persona' })
+    await waiting.getByText('asked-for quiere despertar a support').waitFor(WITHIN)
+    await waiting.getByRole('button', { name: 'Aprobar' }).click()
+    await waiting.getByText('Nada le espera.').waitFor(WITHIN)
+    assert.equal((await api.subscription(id)).state.approval, 'approved')
+    const way = await openWay(page)
+    assert.match(await textOf(way.locator('figure.untrusted')), /Contenido no fiable/)
+    const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+    assert.equal(isWide, false, 'nothing scrolls sideways')
+    assert.equal(await page.getByRole('link', { name: 'Chat' }).getAttribute('href'), '/chat')
+  }
+  await visit('es-ES', look, 390)
+}
+
+/** A judged event whose text is hostile; resolves with the subscription when the agent is woken. */
+async function judgedTicket(): Promise<string> {
+  const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+    ...{ name: 'refund-wishes', agent: 'support', instruction: 'Draft an answer.' },
+    on: { types: ['com.shop.ticket.*'] },
+    condition: { criterion: 'the customer asks for a refund' },
+  })
+  await api.publish({ ...TICKET, data: { title: HOSTILE, text: TEXT } })
+  await api.decision(id, TICKET.id, 'delivered')
+  return id
+}
+
+async function weeklyReport(): Promise<string> {
+  const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+    ...{ name: 'weekly-report', agent: 'planner', instruction: 'Write the report.' },
+    schedule: { dtstart: '2026-01-05T09:00:00', tzid: 'Europe/Madrid', rrule: 'FREQ=WEEKLY' },
+  })
+  return id
+}
+
+/** Looks the ticket up and waits for its verdict. */
+async function openWay(page: Page): Promise<Locator> {
+  const form = page.locator('#ask')
+  await page.locator('#subscriptions > li').first().waitFor(WITHIN)
+  await form.getByRole('textbox').nth(0).fill(TICKET.source)
+  await form.getByRole('textbox').nth(1).fill(TICKET.id)
+  await form.getByRole('button').click()
+  const way = page.locator('#asked')
+  await way.locator('mark').waitFor(WITHIN)
+  return way
+}
+
+async function openSubscription(page: Page, name: string): Promise<Locator> {
+  const row = page.locator('#subscriptions > li', { hasText: name })
+  await row.locator('summary').first().click(WITHIN)
+  await row.locator('dl').first().waitFor(WITHIN)
+  return row
+}
+
+async function textOf(place: Locator): Promise<string> {
+  return (await place.textContent(WITHIN)) ?? ''
+}
+
+function filled(box: Locator, what: RegExp): Promise<object> {
+  return eventually(`a sample with ${what}`, async () => {
+    const value = await box.inputValue()
+    return what.test(value) ? { value } : value
+  })
+}

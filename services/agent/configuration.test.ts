@@ -9,7 +9,8 @@ describe("the agent's settings", () => {
     const defaults: Record<string, unknown> = readAgentConfiguration({})
     for (const [name, setting] of Object.entries(AGENT_SETTINGS)) {
       const value = defaults[name]
-      const shown = value === undefined ? '' : `\`${value}\` `
+      const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0)
+      const shown = isEmpty ? '' : `\`${value}\` `
       const row = `| \`${name}\` | ${shown}| ${setting.description} |`
       assert.ok(page.includes(row), `docs/agents.md has the row ${row}`)
     }
@@ -28,5 +29,15 @@ describe("the agent's settings", () => {
         /AGENT_LOOP_MAX_ITERATIONS/,
       )
     }
+  })
+
+  it('take prices only with the day on which they were looked up', () => {
+    const prices = { AGENT_MODEL_PRICES: 'gpt-5-mini=0.25/2' }
+    assert.throws(() => readAgentConfiguration(prices), /AGENT_MODEL_PRICES_DATE/)
+    const dated = { ...prices, AGENT_MODEL_PRICES_DATE: '2026-11-30' }
+    assert.deepEqual(readAgentConfiguration(dated).AGENT_MODEL_PRICES, [
+      { model: 'gpt-5-mini', input: '0.25', output: '2' },
+    ])
+    assert.throws(() => readAgentConfiguration({ ...dated, AGENT_MODEL_PRICES: 'x=1' }), /PRICES/)
   })
 })

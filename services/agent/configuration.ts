@@ -1,6 +1,7 @@
 /** The agent's settings: read once from the environment, checked, frozen. */
 import { z } from 'zod'
 import { AmbitError } from '#kernel/errors.ts'
+import { priceTable } from '#kernel/host/price-table.ts'
 import { LIMIT_SETTINGS } from './loop/turn-limits.ts'
 
 const list = z.string().transform(text => text.split(',').filter(name => name !== ''))
@@ -47,6 +48,16 @@ export const AGENT_SETTINGS = {
     .optional()
     .describe('Where `create_ticket_async` posts to. Default: the mock service.'),
   AGENT_MOCK_DELAY_MS: ms(60_000).default(1500).describe('Ms that the mock service takes.'),
+  AGENT_MODEL_PRICES: priceTable
+    .prefault('')
+    .describe(
+      'Price table, `model=input/output` with commas: money per million tokens, in the currency ' +
+        'of the policy. Runs of a model that is missing report no cost.',
+    ),
+  AGENT_MODEL_PRICES_DATE: z.iso
+    .date()
+    .optional()
+    .describe('Day on which the prices were looked up, `2026-11-30`; needed with them.'),
   ...LIMIT_SETTINGS,
 }
 
@@ -66,9 +77,17 @@ export function readAgentConfiguration(
     return value === undefined || value === '' ? [] : [[name, value] as const]
   })
   const parsed = schema.safeParse(Object.fromEntries(given))
-  if (parsed.success) return Object.freeze(parsed.data)
+  if (parsed.success) return Object.freeze(checked(parsed.data))
   const [issue] = parsed.error.issues
   throw new AmbitError('invalid', `${issue?.path.join('.')}: ${issue?.message}. Correct it.`)
+}
+
+function checked(settings: AgentConfiguration): AgentConfiguration {
+  if (settings.AGENT_MODEL_PRICES.length === 0 || settings.AGENT_MODEL_PRICES_DATE) return settings
+  throw new AmbitError(
+    'invalid',
+    'AGENT_MODEL_PRICES needs AGENT_MODEL_PRICES_DATE: prices change. Set it.',
+  )
 }
 
 /** Does this installation want the agent in the embedded host? */

@@ -33,6 +33,7 @@ import { ownOperations } from './storage/operation-owner.ts'
 import { createSessionTable, type SessionTable } from './storage/session-table.ts'
 import { listOperations } from './tools/list-operations.ts'
 import { shippedTools } from './tools/shipped-tools.ts'
+import type { Tool } from './tools/tool.ts'
 import { createToolRegistry, type ToolRegistry } from './tools/tool-registry.ts'
 
 /** Ms that running turns get at an orderly end. */
@@ -44,6 +45,8 @@ export interface AgentOptions {
   environment: Record<string, string | undefined>
   /** Makes the model of a choice; composition roots name the adapters. */
   openModel(choice: ModelChoice): ChatModel
+  /** Tools of this installation, beside those that ship. Default: none. */
+  tools?: readonly Tool[]
 }
 
 interface Parts {
@@ -52,6 +55,7 @@ interface Parts {
   settings: AgentConfiguration
   model: ChatModel
   isMock: boolean
+  ownTools: readonly Tool[]
   tables: LiveTables
   table: SessionTable
   operations: LogOperationStore
@@ -61,7 +65,7 @@ interface Parts {
 export async function startAgent(
   app: HttpApp,
   platform: Platform,
-  { environment, openModel }: AgentOptions,
+  { environment, openModel, tools: ownTools = [] }: AgentOptions,
 ): Promise<Running[]> {
   const settings = readAgentConfiguration(environment)
   const choice = chooseModel(environment, path =>
@@ -74,7 +78,8 @@ export async function startAgent(
   const operations = createLogOperationStore(table, tables)
   const model = openModel(choice)
   const isMock = choice.mode === 'mock'
-  const parts: Parts = { app, platform, settings, model, isMock, tables, table, operations }
+  const told = { app, platform, settings, model, isMock, ownTools }
+  const parts: Parts = { ...told, tables, table, operations }
   mockServiceRoutes(app, { delayMs: settings.AGENT_MOCK_DELAY_MS })
   servePage(parts)
   return [tables, startWhenListening(parts)]
@@ -115,9 +120,10 @@ function addressOf(app: HttpApp): string {
   return `http://${name}:${port}`
 }
 
-function registryOf({ settings, operations }: Parts, own: string): ToolRegistry {
+function registryOf({ settings, operations, ownTools }: Parts, own: string): ToolRegistry {
   return createToolRegistry([
     listOperations(operations.ofSession),
+    ...ownTools,
     ...shippedTools({
       accessUrl: settings.AGENT_ACCESS_API_URL ?? own + MOCK_PATHS.access,
       ticketUrl: settings.AGENT_TICKET_API_URL ?? own + MOCK_PATHS.ticket,
@@ -139,7 +145,7 @@ async function work(parts: Parts, { client, registry, signal }: Started): Promis
     ...{ agent: settings.AGENT_ID, model, operations, registry },
     connectorTools: openConnectorTools(platform, settings.AGENT_ID),
     sessionsUnder: token => createLogSessionStore(table, token),
-    limits: turnLimitsOf(settings),
+    ...{ limits: turnLimitsOf(settings), prices: settings.AGENT_MODEL_PRICES },
     clock: { now: () => performance.now(), date: clock.now, sleep: clock.sleep },
     rules: toolRulesOf({
       tools: settings.AGENT_TOOLS,

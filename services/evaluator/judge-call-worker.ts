@@ -3,6 +3,8 @@
  * reservation is durable before the call begins; the settlement is repeated until it is durable,
  * because an answer that was paid for and forgotten would be paid for again.
  */
+
+import { costMicros, type Tokens } from '#kernel/domain/model-price.ts'
 import type { Policy } from '#kernel/domain/policy.ts'
 import type { Condition, Subscription } from '#kernel/domain/subscription.ts'
 import type { LaneBatch } from '#kernel/host/step.ts'
@@ -18,7 +20,6 @@ import type { CallOutcome } from './judge/judge-items.ts'
 import { emitUsage } from './judge/judge-outputs.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
 import { itemsThatFit, outputTokensFor, tokensBound } from './judge/plan-call.ts'
-import { costMicros, type Tokens } from './judge/price.ts'
 import { promptOf } from './judge/prompt.ts'
 import { type Share, shareUsage } from './judge/share-usage.ts'
 import { type Reserved, reserve, type Spending, settle } from './judge/spending.ts'

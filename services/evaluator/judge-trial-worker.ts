@@ -5,6 +5,7 @@ import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { compileFilters, type MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
 import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { hashId, occurrenceIdOf, tenantKey } from '#kernel/domain/ids.ts'
+import { costMicros, moneyText } from '#kernel/domain/model-price.ts'
 import {
   NO_USAGE,
   type OpenTrial,
@@ -19,7 +20,6 @@ import { type Finished, verdictOf } from './judge/finish-batch.ts'
 import { judgeItemOf } from './judge/judge-item.ts'
 import type { JudgeInput } from './judge/judge-step.ts'
 import { tokensBound } from './judge/plan-call.ts'
-import { costMicros, moneyText } from './judge/price.ts'
 import type { TrialInput } from './judge/trial-judge-step.ts'
 import { type TrialMemory, trialUnit } from './judge/trial-unit.ts'
 import { type BatchWorld, judgeDry } from './judge-batch-worker.ts'

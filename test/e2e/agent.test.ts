@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { SessionView } from '#services/agent/page/session-view.ts'
-import type { Message, Trace } from '#services/client/api.ts'
+import type { Message, Page, Trace, UsageRow } from '#services/client/api.ts'
 import { type Api, createApi, eventually } from '#test/support/api-caller.ts'
 import { type BackboneKind, type HostProcess, startHost } from '#test/support/host-process.ts'
 import { skipWithoutInfra } from '#test/support/live-infra.ts'
@@ -88,7 +88,11 @@ describe('the executor', () => {
       responseOf([textItem('I looked at it.')]),
     )
     servers.push(model)
-    const api = await start({ RESPONSES_API_KEY: 'k', RESPONSES_BASE_URL: `${model.url}/v1` })
+    const api = await start({
+      ...{ RESPONSES_API_KEY: 'k', RESPONSES_BASE_URL: `${model.url}/v1` },
+      ...{ RESPONSES_MODEL: 'scripted', AGENT_MODEL_PRICES: 'scripted=1000/2000' },
+      AGENT_MODEL_PRICES_DATE: '2026-11-30',
+    })
     const subscription = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
       ...{ name: 'tickets', agent: 'assistant', owner: 'user:ana' },
       ...{ instruction: 'Look at the ticket.', on: { types: ['com.shop.ticket'] } },
@@ -101,7 +105,7 @@ describe('the executor', () => {
     const message = await messageWhenSettled(api, messageId)
     assert.partialDeepStrictEqual(message.run, {
       ...{ ok: true, stopReason: 'final-message', iterations: 2, toolCalls: 2 },
-      usage: { inputTokens: 24, outputTokens: 6 },
+      usage: { inputTokens: 24, outputTokens: 6, cost: '0.036' },
     })
     const sent = JSON.stringify(model.requests[1]?.body)
     assert.match(sent, /refused: there is no tool erase_everything/)
@@ -115,12 +119,42 @@ describe('the executor', () => {
       trace.hops.find(({ hop }) => hop === 'run'),
       {
         ...{ messageId, attempt: 1, ok: true, stopReason: 'final-message' },
+        usage: { inputTokens: 24, outputTokens: 6, cost: '0.036' },
         calls: [
           { tool: 'erase_everything', outcome: 'refused' },
           { tool: 'create_ticket_async', outcome: 'refused' },
         ],
       },
     )
+    await eventually('the cost of the run', async () => {
+      const { items } = await api.ok<Page<UsageRow>>('GET', '/v1/usage?by=subscription')
+      const row = items.find(({ cost }) => cost === '0.036')
+      return row ?? JSON.stringify(items)
+    })
+  })
+})
+
+describe('the executor, at its borders', () => {
+  it('goes no further than a budget of money, once runs have a price', async () => {
+    const model = await scriptedResponses(responseOf([textItem('Dear.')]))
+    servers.push(model)
+    const api = await start({
+      ...{ RESPONSES_API_KEY: 'k', RESPONSES_BASE_URL: model.url, RESPONSES_MODEL: 'scripted' },
+      ...{ AGENT_MODEL_PRICES: 'scripted=1000/2000', AGENT_MODEL_PRICES_DATE: '2026-11-30' },
+    })
+    const { id: subscription } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+      ...{ name: 'dear', agent: 'assistant', owner: 'user:ana', instruction: 'Look.' },
+      ...{ on: { types: ['com.shop.dear'] }, limits: { budget: { moneyPerDay: '0.015' } } },
+    })
+    const event = { source: '/shop', type: 'com.shop.dear' }
+    const [first = ''] = await api.publish(event)
+    const { messageId = '' } = await api.decision(subscription, first, 'delivered')
+    const { run } = await messageWhenSettled(api, messageId ?? '')
+    assert.partialDeepStrictEqual(run, { usage: { cost: '0.018' } })
+    const [second = ''] = await api.publish(event)
+    const { fate } = await api.decision(subscription, second)
+    assert.equal(fate, 'over-budget')
+    assert.equal(model.requests.length, 1)
   })
 
   it('hands a turn over when it is told to leave in the middle of it', async () => {

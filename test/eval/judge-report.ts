@@ -1,6 +1,6 @@
 /** Scores a judge on the labelled set and on the injection set. */
 import { readFileSync } from 'node:fs'
-import { costMicros, moneyText, type Price } from '#services/evaluator/judge/price.ts'
+import { costMicros, moneyText, type Price } from '#kernel/domain/model-price.ts'
 import { readCases } from '#test/support/cases.ts'
 import { type EvalSettings, runJudge } from './run-judge.ts'
 import { type InjectionItem, type LabelledItem, type Score, scoreOf, scoresBy } from './score.ts'

@@ -82,6 +82,7 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
     model: options.model ?? createMockChat(),
     sessionsUnder: () => store,
     ...{ operations, registry, limits: LIMITS, clock: loopClock },
+    prices: [],
     connectorTools: async () => [],
     rules: { isAllowed: () => true, isSensitiveForbiddenWhenWoken: false },
     isTurnWaiting: async session =>

@@ -1,5 +1,6 @@
 /** The loop, wired for the message in hand: its tools, its rules, its lease. */
 import { hashId } from '#kernel/domain/ids.ts'
+import { costMicros, moneyText } from '#kernel/domain/model-price.ts'
 import type { Message } from '#services/client/api.ts'
 import { runAgentTurn } from '../loop/run-agent-turn.ts'
 import type { TurnResult } from '../loop/turn-state.ts'
@@ -33,7 +34,7 @@ export async function runTurn(
     ...{ registry, isAllowed, authorize, clock: world.clock },
     isSensitiveForbidden: isWoken && world.rules.isSensitiveForbiddenWhenWoken,
   }
-  return runAgentTurn(
+  const result = await runAgentTurn(
     {
       ...{ model: world.model, store: sessions, clock: world.clock, limits: world.limits },
       tools: registry.describe(isAllowed),
@@ -50,6 +51,13 @@ export async function runTurn(
       interruption: () => (context.isLost() ? 'lease-lost' : 'cancelled'),
     },
   )
+  return { ...result, usage: { ...result.usage, ...costOf(world, result) } }
+}
+
+/** A model without a price reports none: 0 would claim that it is free. */
+function costOf({ prices, model }: Work['world'], { usage }: TurnResult): { cost?: string } {
+  if (!prices.some(each => each.model === model.name)) return {}
+  return { cost: moneyText(costMicros(prices, model.name, usage)) }
 }
 
 /** What woke a session, for people: links to the traces of its events. */

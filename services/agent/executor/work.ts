@@ -1,4 +1,5 @@
 /** What working on a message needs, and the message in hand. */
+import type { Price } from '#kernel/domain/model-price.ts'
 import type { ChatModel } from '#kernel/ports/chat-model.ts'
 import type { Message } from '#services/client/api.ts'
 import type { WorkContext } from '#services/client/handle-message.ts'
@@ -21,6 +22,8 @@ export interface ExecutorWorld {
   /** Operations of connectors that may be used for this message, as they are offered now. */
   connectorTools(message: Message): Promise<Tool[]>
   limits: TurnLimits
+  /** What tokens of the model cost; of a model without a price nothing is known. */
+  prices: readonly Price[]
   clock: LoopClock
   rules: ToolRules
   /** Does a person's turn of that session wait in the mailbox? */

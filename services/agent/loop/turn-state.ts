@@ -61,7 +61,8 @@ export interface TurnResult {
   stopReason: StopReason
   finalMessage?: string
   error?: { code: string; message: string }
-  usage: { inputTokens: number; outputTokens: number; calls: number }
+  /** `cost` is a decimal in the policy's currency, where the model has a price. */
+  usage: { inputTokens: number; outputTokens: number; calls: number; cost?: string }
   iterations: number
   toolCalls: number
   calls: { tool: string; outcome: ToolOutcome['outcome'] }[]

@@ -149,11 +149,11 @@ function stepHops(step: TransitionRow, messageId: string, { leases, runs }: Show
 function runFacts(run: unknown): Record<string, unknown> {
   if (typeof run !== 'object' || run === null) return {}
   const { ok, stopReason, error, usage, iterations, toolCalls, calls } = run as Partial<RunFacts>
-  const { inputTokens = 0, outputTokens = 0 } = usage ?? {}
+  const { inputTokens = 0, outputTokens = 0, cost } = usage ?? {}
   return {
     ...{ ok, stopReason },
     ...(error ? { error } : {}),
-    usage: { inputTokens, outputTokens },
+    usage: { inputTokens, outputTokens, ...(cost === undefined ? {} : { cost }) },
     ...{ iterations: iterations ?? 0, toolCalls: toolCalls ?? 0 },
     calls: (calls ?? []).map(({ tool, outcome }) => ({ tool, outcome })),
   }
@@ -164,7 +164,7 @@ interface RunFacts {
   ok: boolean
   stopReason: string
   error: unknown
-  usage: { inputTokens?: number; outputTokens?: number } | null
+  usage: { inputTokens?: number; outputTokens?: number; cost?: string } | null
   iterations: number
   toolCalls: number
   calls: { tool: string; outcome?: unknown }[]

@@ -2,6 +2,8 @@
  * Writes what became of a batch, in the order of its candidates and in one commit: candidates for
  * the guard, verdicts for audits, questions for people, and a suspension where nothing works.
  */
+
+import { moneyText } from '#kernel/domain/model-price.ts'
 import type { Condition, Subscription } from '#kernel/domain/subscription.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
@@ -24,7 +26,6 @@ import {
   emitVerdict,
   type VerdictBody,
 } from './judge-outputs.ts'
-import { moneyText } from './price.ts'
 import { PROMPT_VERSION } from './prompt.ts'
 import type { Share } from './share-usage.ts'
 import { DUE_QUEUE } from './spending.ts'

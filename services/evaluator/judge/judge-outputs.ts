@@ -1,5 +1,6 @@
 /** Everything that judging writes besides its documents: one function per noun. */
 import { hashId, tenantKey } from '#kernel/domain/ids.ts'
+import { moneyText } from '#kernel/domain/model-price.ts'
 import { objectKey } from '#kernel/domain/object-key.ts'
 import { dayOf } from '#kernel/domain/period.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
@@ -12,7 +13,6 @@ import type {
   Verdict,
   VerdictRecord,
 } from '#schemas/generated/records.ts'
-import { moneyText } from './price.ts'
 import type { Share } from './share-usage.ts'
 
 /** Stage of usage records, and of the attempts they count. */

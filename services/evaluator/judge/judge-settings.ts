@@ -1,6 +1,7 @@
 /** What judging needs to know of its configuration. */
+
+import type { Price } from '#kernel/domain/model-price.ts'
 import type { StructuredModel } from '#kernel/ports/model.ts'
-import type { Price } from './price.ts'
 
 export interface JudgeSettings {
   /** Undefined for the lexical judge, whose only name is `offline`. */

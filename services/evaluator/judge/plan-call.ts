@@ -3,8 +3,8 @@
  * know, every byte of foreign text as a token, and the whole ceiling of the answer.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
+import type { Tokens } from '#kernel/domain/model-price.ts'
 import type { JudgeItem } from './judge-item.ts'
-import type { Tokens } from './price.ts'
 import { promptOf } from './prompt.ts'
 import { VERDICTS_JSON_SCHEMA } from './verdict-schema.ts'
 

@@ -1,5 +1,5 @@
 /** What one call cost, shared among the candidates it was about: nothing is lost in rounding. */
-import type { Tokens } from './price.ts'
+import type { Tokens } from '#kernel/domain/model-price.ts'
 
 export interface Share extends Tokens {
   micros: number

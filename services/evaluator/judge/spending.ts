@@ -9,6 +9,7 @@ import {
   type BudgetWhat,
   budgetCounters,
 } from '#kernel/domain/budget-counters.ts'
+import type { Tokens } from '#kernel/domain/model-price.ts'
 import { dayOf } from '#kernel/domain/period.ts'
 import type { Policy } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
@@ -24,7 +25,6 @@ import {
   type Reservation,
   reservationKey,
 } from './judge-memory.ts'
-import type { Tokens } from './price.ts'
 
 /** The host's name for the due queue of this partition; the type keeps it the same word. */
 export const DUE_QUEUE: typeof OWN_QUEUE = 'own'

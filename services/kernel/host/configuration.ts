@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { AmbitError } from '#kernel/errors.ts'
 import { parseMcpCommands } from './mcp-commands.ts'
+import { priceTable } from './price-table.ts'
 
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
 /** Origins with commas, each written as WHATWG URL writes it, so that they compare as text. */
@@ -12,16 +13,6 @@ const origins = z
   .string()
   .transform(text => text.split(',').filter(part => part !== ''))
   .refine(list => list.every(isOrigin), 'Each must be an origin such as http://127.0.0.1:9000')
-/** Entries such as `gpt-5-mini=0.25/2`; a model's name may hold slashes and colons. */
-const PRICE = /^(?<model>[^,=]+)=(?<input>\d+(?:\.\d{1,6})?)\/(?<output>\d+(?:\.\d{1,6})?)$/
-const prices = z
-  .string()
-  .transform(text => text.split(',').filter(part => part.trim() !== ''))
-  .refine(list => list.every(part => PRICE.test(part.trim())), 'Each must be model=input/output')
-  .transform(list => list.map(part => PRICE.exec(part.trim())?.groups ?? {}))
-  .transform(list =>
-    list.map(({ model = '', input = '0', output = '0' }) => ({ model, input, output })),
-  )
 const flag = z.enum(['true', 'false', '1', '0']).transform(text => text === 'true' || text === '1')
 
 /** Least length of a key that signs lease handles and seals secrets, in characters. */
@@ -162,7 +153,7 @@ export const SETTINGS = {
   AMBIT_EVALUATOR_SUSPEND_AFTER: integer(1, 1000)
     .default(10)
     .describe('Failed evaluations in a row that suspend a subscription.'),
-  AMBIT_EVALUATOR_PRICES: prices
+  AMBIT_EVALUATOR_PRICES: priceTable
     .prefault('')
     .describe(
       'Price table, `model=input/output` with commas: money per million tokens, in the currency ' +

@@ -1,5 +1,5 @@
 /** Money from tokens. Amounts are integers: millionths of the policy's currency. */
-import { moneyMicros } from '#kernel/domain/budget-counters.ts'
+import { moneyMicros } from './budget-counters.ts'
 
 /** Decimal amounts per million tokens. */
 export interface Price {

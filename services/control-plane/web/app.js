@@ -41,13 +41,13 @@ async function loadDecisions(cursor) {
 
 /** What stands beside the events. */
 async function loadPanels() {
-  // Names and zones first: the other panels show them.
   await loadSubscriptions()
-  await Promise.all([loadSchedule(), loadApprovals(loadPanels)])
+  await loadApprovals(loadPanels)
 }
 
 async function loadEverything() {
   await Promise.all([loadCurrency(), loadPanels(), loadNotices()])
+  await loadSchedule()
   $('live').replaceChildren()
   await loadDecisions()
 }
@@ -86,6 +86,7 @@ function onBlock(block) {
   }
   if (fields.event === 'notice') loadNotices().catch(showError)
   refreshSoon()
+  scheduleSoon()
 }
 
 /** Runs the work once, a while after the first of many calls. */
@@ -104,6 +105,11 @@ function soon(ms, work) {
 /** Panels change with what happens; once in two seconds is often enough. */
 const refreshSoon = soon(2000, () => {
   if (session.key !== '') loadPanels().catch(showError)
+})
+
+/** What comes changes seldom, and is much to read. */
+const scheduleSoon = soon(10_000, () => {
+  if (session.key !== '') loadSchedule().catch(showError)
 })
 
 /** A screen reader hears one line in three seconds and not every one. */
@@ -179,6 +185,7 @@ function start() {
   $('more-notices').addEventListener('click', () => moreNotices().catch(showError))
   $('leave').addEventListener('click', () => signOut())
   setInterval(refreshSoon, CLOCK_MS)
+  setInterval(scheduleSoon, CLOCK_MS)
   const event = eventInAddress()
   const key = takeKeyFromAddress() ?? sessionStorage.getItem(KEY)
   if (key) signIn(key)

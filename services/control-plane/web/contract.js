@@ -42,7 +42,7 @@ function triggerOf({ on, schedule, observe, described }) {
 
 function scheduleOf(schedule, described) {
   const { once, anchor, missed, jitterMs } = schedule
-  const when = described?.[language] ?? (anchor ? anchorOf(anchor) : clockOf(schedule))
+  const when = anchor ? anchorOf(anchor) : described[language]
   const more = [
     once ? null : words.missedRules[missed],
     jitterMs ? words.jitter(durationOf(jitterMs)) : null,
@@ -50,16 +50,10 @@ function scheduleOf(schedule, described) {
   return [when, ...more].filter(Boolean).join('; ')
 }
 
-const localOf = text => text.replace('T', ' ')
-
-function clockOf({ once, dtstart, tzid, rrule, rdates = [] }) {
-  if (once) return words.once(localOf(once), tzid)
-  if (rrule) return words.recurs({ rrule, dtstart: localOf(dtstart), tzid })
-  return words.listed({ dtstart: localOf(dtstart), tzid, count: rdates.length })
-}
-
 function anchorOf({ calendar, uid, query, edge, offsetMs }) {
-  const asked = Object.entries(query ?? {}).map(([name, value]) => `${name} ${value}`)
+  const asked = Object.entries(query ?? {}).map(
+    ([name, value]) => `${words.meetingsBy[name]} ${value}`,
+  )
   return words.anchored({
     offset: offsetMs === 0 ? '' : durationOf(Math.abs(offsetMs)),
     isBefore: offsetMs < 0,

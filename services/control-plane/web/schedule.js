@@ -4,8 +4,10 @@ import { $, el, quietOf, timeOf, zonedTimeOf } from './dom.js'
 import { words } from './words.js'
 
 /** Instants read for one answer, and shown of one subscription. */
-const ROWS_MAX = 1000
+const ROWS_MAX = 600
 const EACH_SHOWN = 3
+/** The server tells no more of one subscription at once. */
+const EACH_MAX = 200
 
 export async function loadSchedule() {
   const { items, isCut } = await askAll('/v1/schedule', {}, ROWS_MAX)
@@ -30,7 +32,7 @@ function comingOf(rows, isCut) {
     el('b', {}, name),
     ` → ${agent}`,
     el('ol', { class: 'next' }, ...times),
-    more > 0 ? quietOf(words.moreComing(more, isCut)) : null,
+    more > 0 ? quietOf(words.moreComing(more, isCut || rows.length >= EACH_MAX)) : null,
   )
 }
 

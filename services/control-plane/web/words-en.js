@@ -132,14 +132,15 @@ export const words = {
   anyEvent: 'any event of a producer or a webhook',
   eventsOf: (types, sources) =>
     `events${types ? ` of type ${types}` : ''}${sources ? ` from ${sources}` : ''}`,
-  once: (time, zone) => `once, on ${time} (${zone})`,
-  recurs: ({ rrule, dtstart, tzid }) =>
-    `again and again from ${dtstart} (${tzid}), by the rule ${rrule}`,
-  listed: ({ dtstart, tzid, count }) => `on ${dtstart} and ${count} listed times (${tzid})`,
   anchored: ({ offset, isBefore, edge, what, calendar }) =>
     `${offset ? `${offset} ${isBefore ? 'before' : 'after'}` : 'at'} the ${edge} of ${what} in the calendar ${calendar}`,
   edges: { start: 'start', end: 'end' },
   thisMeeting: uid => `the meeting ${uid}`,
+  meetingsBy: {
+    category: 'category',
+    attendee: 'attendee',
+    summaryPrefix: 'a title beginning with',
+  },
   meetingsWith: query => `every meeting with ${query}`,
   missedRules: {
     latest: 'of times it missed, only the latest is made up for',
@@ -206,7 +207,7 @@ export const words = {
   approvals: 'Waits for a person',
   noApprovals: 'Nothing waits for you.',
   wantsToWake: (name, agent, owner) => `${name} wants to wake ${agent} for ${owner}`,
-  askedBy: ({ kind, id }) => `Asked for by ${kind} ${id}`,
+  askedBy: ({ kind, id }) => `Asked for by the ${kind} ${id}`,
   approve: 'Approve',
   reject: 'Reject',
   asks: agent => `${agent} asks:`,

@@ -133,14 +133,15 @@ export const words = {
   anyEvent: 'cualquier evento de un productor o de un webhook',
   eventsOf: (types, sources) =>
     `eventos${types ? ` de tipo ${types}` : ''}${sources ? ` desde ${sources}` : ''}`,
-  once: (time, zone) => `una vez, el ${time} (${zone})`,
-  recurs: ({ rrule, dtstart, tzid }) =>
-    `una y otra vez desde ${dtstart} (${tzid}), con la regla ${rrule}`,
-  listed: ({ dtstart, tzid, count }) => `el ${dtstart} y ${count} fechas más (${tzid})`,
   anchored: ({ offset, isBefore, edge, what, calendar }) =>
     `${offset ? `${offset} ${isBefore ? 'antes' : 'después'} del` : 'al'} ${edge} de ${what} en el calendario ${calendar}`,
   edges: { start: 'comienzo', end: 'final' },
   thisMeeting: uid => `la reunión ${uid}`,
+  meetingsBy: {
+    category: 'categoría',
+    attendee: 'asistente',
+    summaryPrefix: 'título que empieza por',
+  },
   meetingsWith: query => `cada reunión con ${query}`,
   missedRules: {
     latest: 'de las veces perdidas solo se recupera la última',
@@ -207,7 +208,7 @@ export const words = {
   approvals: 'Espera a una persona',
   noApprovals: 'Nada le espera.',
   wantsToWake: (name, agent, owner) => `${name} quiere despertar a ${agent} para ${owner}`,
-  askedBy: ({ kind, id }) => `Lo pide ${kind} ${id}`,
+  askedBy: ({ kind, id }) => `Lo pide ${kind === 'agent' ? 'el agente' : 'la persona'} ${id}`,
   approve: 'Aprobar',
   reject: 'Rechazar',
   asks: agent => `${agent} pregunta:`,

@@ -208,6 +208,17 @@ describe('the flush of a group', () => {
     assert.equal(guard.rows('mailbox')[0]?.events.length, 1)
   })
 
+  it('says whom it woke and who pays after an edit, not who would have been', () => {
+    const guard = given({ group: group({ waitMs: 10_000 }) })
+    guard.world.agents.add('second')
+    guard.send({ id: 'e1' })
+    guard.change(() => ({ agent: 'second', owner: 'user:new' }))
+    guard.advance(10_000)
+    const row = guard.row('e1')
+    assert.deepEqual([row?.fate, row?.agent, row?.owner], ['delivered', 'second', 'user:new'])
+    assert.equal(guard.rows('mailbox')[0]?.agent, 'second')
+  })
+
   it('drops under skip while a run is going', () => {
     const concurrency = { max: 1, overlap: 'skip' } as const
     const guard = given({ group: group({ intervalMs: 5000 }), concurrency })

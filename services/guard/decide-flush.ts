@@ -205,7 +205,10 @@ function move(
     ...before,
     ...{ fate, stage, reason, details, group: null },
     messageId: messageId ?? null,
+    // An edit may have changed who is woken and who pays, between joining and the flush.
     version: facts?.subscription.version ?? before.version,
+    agent: facts?.subscription.agent ?? before.agent,
+    owner: facts?.subscription.owner ?? before.owner,
     policyVersion: facts?.policy.version ?? before.policyVersion,
     seq: before.seq + 1,
     at: unit.now,

@@ -182,7 +182,9 @@ describe('the flush of a group', () => {
     assert.equal(guard.store.counters.get(next), 1)
     assert.equal(guard.rows('usage')[0]?.day, '2026-12-01')
   })
+})
 
+describe('the flush of a group after something changed', () => {
   it('asks the current policy again', () => {
     const guard = given({ group: group({ waitMs: 1000 }) })
     guard.send({ id: 'e1' })

@@ -45,6 +45,8 @@ describe('the console page', { skip, concurrency: false }, () => {
   it('pauses with a reason, and resumes', () => visit('en-GB', pausesAndResumes))
   it('shows the next activations in both zones, the rule in words, and tries one', () =>
     visit('en-GB', showsWhatComes))
+  it('shows when an instant was due, and what its run did', () => visit('en-GB', showsARun))
+  it('lets a person answer what a run asks', () => visit('en-GB', answersAQuestion))
   it('speaks Spanish on a phone, and lets a person decide what waits', decidesInSpanish)
 })
 
@@ -166,6 +168,44 @@ async function showsWhatComes(page: Page): Promise<void> {
   assert.match(await textOf(row.locator('.tried')), /woke the agent/)
 }
 
+async function showsARun(page: Page): Promise<void> {
+  const once = new Date(Date.now() + 3500).toISOString().slice(0, 19)
+  const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+    ...{ name: 'just-once', agent: 'clerk', instruction: 'Count.' },
+    schedule: { once, tzid: 'Etc/UTC' },
+  })
+  const [item] = await api.claim('clerk', { waitMs: 10_000 })
+  assert.ok(item, 'the instant woke the agent')
+  await api.complete(item, {
+    ...{ ok: true, stopReason: 'final-message', toolCalls: 2 },
+    usage: { inputTokens: 12, outputTokens: 3 },
+  })
+  const [due] = await api.decisions({ subscription: id })
+  const way = await lookUp(page, due?.event.source ?? '', due?.event.id ?? '')
+  await way.getByText('Stopped because').waitFor(WITHIN)
+  const text = await textOf(way)
+  assert.match(text, /Was due.*Missed before it0/s)
+  assert.match(text, /Stopped becausefinal-message.*Tool calls2.*12 tokens in, 3 tokens out/s)
+}
+
+async function answersAQuestion(page: Page): Promise<void> {
+  await api.ok('POST', '/v1/subscriptions', {
+    ...{ name: 'asks', agent: 'asker', instruction: 'Ask.', on: { types: ['com.shop.asks'] } },
+  })
+  await api.publish({ source: '/shop', type: 'com.shop.asks', data: {} })
+  const [item] = await api.claim('asker', { waitMs: 10_000 })
+  assert.ok(item, 'the event woke the agent')
+  await api.ok('POST', `/v1/messages/${item.message.id}/ask`, {
+    ...{ handle: item.lease.handle, question: `May I refund? ${HOSTILE}` },
+  })
+  const waiting = page.getByRole('region', { name: 'Waits for a person' })
+  await waiting.getByText(`May I refund? ${HOSTILE}`).waitFor(WITHIN)
+  await waiting.getByRole('button', { name: 'Accept' }).click()
+  await waiting.getByText('Nothing waits for you.').waitFor(WITHIN)
+  const [answer] = await api.claim('asker', { waitMs: 10_000 })
+  assert.match(JSON.stringify(answer?.message), /"decision":"accept"/)
+}
+
 async function decidesInSpanish(): Promise<void> {
   await api.ok('PUT', '/v1/policy', { approval: [{ when: { origin: 'person' }, require: true }] })
   const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
@@ -209,14 +249,18 @@ async function weeklyReport(): Promise<string> {
 
 /** Looks the ticket up and waits for its verdict. */
 async function openWay(page: Page): Promise<Locator> {
-  const form = page.locator('#ask')
-  await page.locator('#subscriptions > li').first().waitFor(WITHIN)
-  await form.getByRole('textbox').nth(0).fill(TICKET.source)
-  await form.getByRole('textbox').nth(1).fill(TICKET.id)
-  await form.getByRole('button').click()
-  const way = page.locator('#asked')
+  const way = await lookUp(page, TICKET.source, TICKET.id)
   await way.locator('mark').waitFor(WITHIN)
   return way
+}
+
+async function lookUp(page: Page, source: string, id: string): Promise<Locator> {
+  const form = page.locator('#ask')
+  await page.locator('#subscriptions > li').first().waitFor(WITHIN)
+  await form.getByRole('textbox').nth(0).fill(source)
+  await form.getByRole('textbox').nth(1).fill(id)
+  await form.getByRole('button').click()
+  return page.locator('#asked')
 }
 
 async function openSubscription(page: Page, name: string): Promise<Locator> {

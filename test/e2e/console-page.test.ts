@@ -12,7 +12,7 @@ import { type HostProcess, startHost } from '#test/support/host-process.ts'
 
 const WITHIN = { timeout: 20_000 }
 const HOSTILE = '<img src=x onerror=alert(1)>'
-const TEXT = `Hello ${HOSTILE}\nThe parcel is late.\nI would like\n  my money   back, please.\nThanks.`
+const TEXT = `Hello ${HOSTILE}\nIt is late.\nI would like\n  my money   back, please.\nThanks.`
 const TICKET = { source: '/shop/tickets', id: 'ticket-1', type: 'com.shop.ticket.created' }
 
 const chromium = findChromium()

@@ -51,12 +51,35 @@ export function entryOf(
   const sinceMs = Date.parse(scheduled.since)
   return {
     ...place,
-    ...{ tenant, id, version, schedule, sinceMs, revision: scheduled.revision },
+    ...{ id, version, sinceMs, revision: scheduled.revision },
+    tenant: shared(tenant),
+    schedule: compact(schedule),
     kind: scheduleKind(schedule),
     decidedMs: sinceMs,
     nextMs: Number.POSITIVE_INFINITY,
     heapAt: -1,
   }
+}
+
+/** Texts that a million schedules have in common, kept once. */
+const TEXTS_KEPT = 10_000
+const texts = new Map<string, string>()
+
+function shared(text: string): string {
+  const known = texts.get(text)
+  if (known !== undefined) return known
+  if (texts.size >= TEXTS_KEPT) texts.clear()
+  texts.set(text, text)
+  return text
+}
+
+/** The same schedule in less memory. */
+function compact(schedule: Schedule): Schedule {
+  if ('anchor' in schedule) return schedule
+  if ('once' in schedule) return { once: schedule.once, tzid: shared(schedule.tzid) }
+  const { tzid, rrule, missed } = schedule
+  const texts = { tzid: shared(tzid), missed: shared(missed) as typeof missed }
+  return { ...schedule, ...texts, ...(rrule ? { rrule: shared(rrule) } : {}) }
 }
 
 /** Takes what a mark says; one of another revision says nothing, an older one changes nothing. */

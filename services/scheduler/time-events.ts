@@ -33,6 +33,8 @@ function firedOutput(entry: ScheduleEntry, firing: Firing, nowMs: number): Outpu
     type: SCHEDULE_EVENT_TYPE[kind],
     timeMs: instant.atMs,
     nowMs,
+    // An edit in the moment of the instant must not make two messages of it.
+    dedupKey: kind === 'anchor' ? undefined : `due/${instant.atMs}`,
     data: {
       scheduledTime: iso(instant.atMs),
       late: lateMs > ON_TIME_MS,
@@ -69,12 +71,13 @@ interface EventParts {
   type: string
   timeMs: number
   nowMs: number
+  dedupKey?: string
   data: object
 }
 
 function output(entry: ScheduleEntry, parts: EventParts): Output {
-  const { topic, id, type, timeMs, nowMs, data } = parts
-  const { key, tenant, revision } = entry
+  const { topic, id, type, timeMs, nowMs, dedupKey, data } = parts
+  const { key, tenant, revision, sinceMs } = entry
   const value: EventRecord = {
     attributes: {
       specversion: '1.0',
@@ -86,7 +89,9 @@ function output(entry: ScheduleEntry, parts: EventParts): Output {
       recordedtime: iso(nowMs),
       datacontenttype: 'application/json',
       tenant,
+      ...(dedupKey === undefined ? {} : { dedupkey: dedupKey }),
       schedulerevision: revision,
+      schedulesince: new Date(sinceMs).toISOString(),
     },
     json: JSON.stringify(data),
     bytes: null,

@@ -28,7 +28,9 @@ export function matchSpecOf(
   return { types: on?.types, sources: on?.sources, filters }
 }
 
-/** What an edited schedule left behind is none of its events any more (I13). */
+/** What an edit, a pause or a resume left behind is none of its events any more (I13). */
 function ofRevision(scheduled: Subscription['scheduled']): Filter[] {
-  return scheduled ? [{ exact: { schedulerevision: scheduled.revision } }] : []
+  if (!scheduled) return []
+  const { revision, since } = scheduled
+  return [{ exact: { schedulerevision: revision, schedulesince: since } }]
 }

@@ -3,6 +3,7 @@
  * is the running process's.
  */
 import { occurrencesOf, type ReadRule, readRule } from '../recurrence/next-occurrences.ts'
+import { parseRrule, type Rrule } from '../recurrence/parse-rrule.ts'
 import type { RecurrenceRule } from '../recurrence/recurrence-rule.ts'
 import type { Anchor, Schedule } from '../trigger.ts'
 import { quickInstants } from './quick-instants.ts'
@@ -63,7 +64,7 @@ export function comingInstants(
   findAnchors?: FindAnchors,
 ): DueInstant[] {
   if ('anchor' in schedule) return comingAnchors(schedule, afterMs, limit, findAnchors)
-  const read = readOnce(schedule)
+  const read = readSchedule(schedule)
   const found = quickInstants(read, afterMs, limit) ?? occurrencesOf(read, afterMs, limit)
   if (!('once' in schedule)) return found
   return found.map(({ atMs }) => ({ atMs, nominal: new Date(atMs).toISOString() }))
@@ -84,16 +85,32 @@ function comingAnchors(
   }))
 }
 
-const rules = new WeakMap<Schedule, ReadRule>()
+/** Rules are the same few texts in a million schedules; only they are worth keeping parsed. */
+const RULES_KEPT = 10_000
+const rules = new Map<string, Rrule>()
 
-/** Texts are read once per schedule object. */
-function readOnce(schedule: Exclude<Schedule, Anchor>): ReadRule {
-  const known = rules.get(schedule)
-  if (known) return known
-  const found = readRule(ruleOf(schedule))
+/** One schedule is asked several times in a row. */
+let last: { schedule: Schedule; read: ReadRule } | undefined
+
+/** @throws RangeError for a schedule that the registry would refuse. */
+function readSchedule(schedule: Exclude<Schedule, Anchor>): ReadRule {
+  if (last?.schedule === schedule) return last.read
+  const { rrule, ...rest } = ruleOf(schedule)
+  const found = readRule(rest)
   if ('problem' in found) throw new RangeError(`${found.pointer}: ${found.problem}`)
-  rules.set(schedule, found)
-  return found
+  const read = rrule ? { ...found, rrule: parsed(rrule) } : found
+  last = { schedule, read }
+  return read
+}
+
+function parsed(text: string): Rrule {
+  const known = rules.get(text)
+  if (known) return known
+  const rrule = parseRrule(text)
+  if ('problem' in rrule) throw new RangeError(`/rrule: ${rrule.problem}`)
+  if (rules.size >= RULES_KEPT) rules.delete(rules.keys().next().value ?? '')
+  rules.set(text, rrule)
+  return rrule
 }
 
 /** A schedule of the clock as a recurrence; a one-shot is one that happens once. */

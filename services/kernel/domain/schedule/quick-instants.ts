@@ -56,23 +56,19 @@ function single({ clock, dtstart }: ReadRule, afterMs: number): Occurrence[] | u
   return atMs > afterMs ? [{ atMs, nominal: `${formatLocal(dtstart)}[${clock.id}]` }] : []
 }
 
-const periods = new WeakMap<ReadRule, number | null>()
-
-function periodOf(read: ReadRule): number | undefined {
-  const known = periods.get(read)
-  if (known !== undefined) return known ?? undefined
-  const period = plainPeriod(read)
-  periods.set(read, period ?? null)
-  return period
-}
-
-function plainPeriod({ rrule, dtstart, rdates, exdates }: ReadRule): number | undefined {
-  if (!rrule || rrule.count !== null || rdates.length > 0 || exdates.length > 0) return undefined
-  const { months, weekNumbers, yearDays, monthDays, hours, minutes, seconds, positions } = rrule
-  const lists = [months, weekNumbers, yearDays, monthDays, hours, minutes, seconds, positions]
-  if (lists.some(list => list.length > 0) || !isOwnWeekday(rrule, dtstart)) return undefined
+/** Seconds between two local times, or undefined where more than an interval decides. */
+function periodOf({ rrule, dtstart, rdates, exdates }: ReadRule): number | undefined {
+  if (!rrule || rdates.length > 0 || exdates.length > 0) return undefined
+  if (!isPlain(rrule) || !isOwnWeekday(rrule, dtstart)) return undefined
   const unit = PERIOD_SECONDS[rrule.frequency]
   return unit === undefined ? undefined : unit * rrule.interval
+}
+
+/** Nothing but FREQ, INTERVAL, UNTIL and BYDAY. */
+function isPlain(rrule: Rrule): boolean {
+  const { months, weekNumbers, yearDays, monthDays, hours, minutes, seconds, positions } = rrule
+  const lists = [months, weekNumbers, yearDays, monthDays, hours, minutes, seconds, positions]
+  return rrule.count === null && lists.every(list => list.length === 0)
 }
 
 /** No BYDAY, or in a week the one day that DTSTART is; 1970-01-01 was a Thursday. */

@@ -1,0 +1,91 @@
+/** Faults of our own making in the scheduler's world: the checks must find each of them. */
+import type { EventLog } from '#kernel/ports/event-log.ts'
+import type { ScheduleBug } from './schedule-world.ts'
+
+const isEvent = (topic: string) => topic === 'ingress.time'
+
+export const SCHEDULE_BUGS: readonly ScheduleBug[] = [
+  {
+    name: 'mark-first',
+    meaning: 'an instant counts as decided although its event was never appended',
+    wrap: (world, { random }) => ({
+      ...world,
+      log: withAppend(world.log, records => {
+        const isLost = isEvent(records[0]?.topic ?? '') && random.chance(0.05)
+        return isLost ? [] : records
+      }),
+    }),
+  },
+  {
+    name: 'events-unread',
+    meaning: 'a new owner believes the marks alone, and marks are written late',
+    wrap: (world, { random }) => ({
+      ...world,
+      log: {
+        ...withAppend(world.log, records => {
+          const isMark = records[0]?.topic === 'schedule.marks'
+          return isMark && random.chance(0.7) ? [] : records
+        }),
+        follow: unread(world.log).follow,
+      },
+    }),
+  },
+  {
+    name: 'own-clock',
+    meaning: 'the time is that of the process, which jumps',
+    wrap: world => ({
+      ...world,
+      store: {
+        load: async () => {
+          return { now: world.clock.now(), documents: new Map(), counters: new Map() }
+        },
+      },
+    }),
+  },
+  {
+    name: 'identity-of-the-moment',
+    meaning: 'the same instant gets another identity at every try',
+    wrap: (world, { clock }) => ({
+      ...world,
+      log: unread(world.log),
+      writer: {
+        encode(output, extra) {
+          if (!isEvent(output.topic) || !output.value) return world.writer.encode(output, extra)
+          const { attributes, ...rest } = output.value as { attributes: Record<string, unknown> }
+          const id = `${String(attributes.id)}/${clock.now()}`
+          const value = { ...rest, attributes: { ...attributes, id, dedupkey: id } }
+          return world.writer.encode({ ...output, value }, extra)
+        },
+      },
+    }),
+  },
+  {
+    name: 'revision-ignored',
+    meaning: 'events of an edited schedule are still taken',
+    ignoresRevision: true,
+  },
+]
+
+/** Hides the events, so that an append that only seemed to fail is decided again. */
+function unread(log: EventLog): EventLog {
+  return {
+    ...log,
+    follow: options => {
+      const isTail = options.topics.some(isEvent)
+      return log.follow(isTail ? { ...options, onRecords: () => {} } : options)
+    },
+  }
+}
+
+function withAppend(
+  log: EventLog,
+  change: (records: Parameters<EventLog['append']>[0]) => Parameters<EventLog['append']>[0],
+): EventLog {
+  return {
+    ...log,
+    append: async records => {
+      const kept = change(records)
+      return kept.length === 0 ? [] : log.append(kept)
+    },
+  }
+}

@@ -1,0 +1,46 @@
+/** I13 over months of schedules, and the bugs that the checks must find. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { checkSchedules } from './check-schedules.ts'
+import { SCHEDULE_BUGS } from './schedule-bugs.ts'
+import { playSchedules } from './schedule-world.ts'
+
+const SEEDS = 40
+const BUG_SEEDS_MAX = 100
+
+async function violationsOf(seed: number, options: Parameters<typeof playSchedules>[1]) {
+  const { violations, fired } = checkSchedules(await playSchedules(seed, options))
+  assert.ok(fired > 50, `seed ${seed} fired only ${fired}`)
+  return violations.map(({ text }) => `seed ${seed}: ${text}`)
+}
+
+describe('schedules in the simulated world', () => {
+  test('I13 without faults: every instant is fired in time', async () => {
+    for (let seed = 1; seed <= 5; seed++) {
+      assert.deepEqual(await violationsOf(seed, { isFaultless: true }), [])
+    }
+  })
+
+  test(`I13 holds in ${SEEDS} seeds of two months with faults and edits`, async () => {
+    for (let seed = 1; seed <= SEEDS; seed++) assert.deepEqual(await violationsOf(seed, {}), [])
+  })
+
+  test('I20 the same seed gives the same events', async () => {
+    const hashes = await Promise.all(
+      [1, 2].map(async () => {
+        const { log } = await playSchedules(7)
+        return JSON.stringify(log.records('ingress.time').map(r => [r.timestamp, r.headers]))
+      }),
+    )
+    assert.equal(hashes[0], hashes[1])
+  })
+
+  for (const bug of SCHEDULE_BUGS) {
+    test(`planted: ${bug.name} is found: ${bug.meaning}`, async () => {
+      for (let seed = 1; seed <= BUG_SEEDS_MAX; seed++) {
+        if ((await violationsOf(seed, { bug })).length > 0) return
+      }
+      assert.fail(`not found in ${BUG_SEEDS_MAX} seeds`)
+    })
+  }
+})

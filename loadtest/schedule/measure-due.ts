@@ -10,13 +10,15 @@ import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
 import { runScheduler } from '#services/scheduler/run-scheduler.ts'
 import { entryOf } from '#services/scheduler/schedule-entry.ts'
-import { scheduled } from '#services/scheduler/schedule-harness.ts'
 import { eventsOf } from '#services/scheduler/time-events.ts'
+import { scheduled } from '#test/support/schedule-sample.ts'
 import { recordOf } from './workload.ts'
 
 const [directory = '', text = '50000'] = process.argv.slice(2)
 const count = Number(text)
 const OTHERS = 100
+/** Time to write and plan them all before they are due. */
+const LEAD_MS = 30_000
 const configuration = readConfiguration({ AMBIT_DATA_DIR: directory })
 const { log, store, codec, stop } = openEmbedded(configuration, systemClock)
 const writer = createRecordWriter(codec, 'scheduler')
@@ -25,7 +27,7 @@ const localOf = (ms: number) => new Date(ms).toISOString().slice(0, 19)
 const dailyAt = (ms: number) => ({ dtstart: localOf(ms), tzid: 'UTC', rrule: 'FREQ=DAILY' })
 
 const bareMs = await bareAppend()
-const dueMs = Math.ceil(Date.now() / 1000) * 1000 + 15_000
+const dueMs = Math.ceil(Date.now() / 1000) * 1000 + LEAD_MS
 await fill(dueMs)
 const { flood, others } = await fire()
 const at = (list: number[], part: number) => list[Math.floor((list.length - 1) * part)] ?? 0

@@ -6,7 +6,7 @@ import { type Schedule, scheduleSchema } from '#kernel/domain/trigger.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
-import { scheduled } from '#services/scheduler/schedule-harness.ts'
+import { scheduled } from '#test/support/schedule-sample.ts'
 
 const ZONES = ['Europe/Madrid', 'America/New_York', 'Asia/Kolkata', 'UTC', 'Australia/Lord_Howe']
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']

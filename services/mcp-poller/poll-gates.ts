@@ -1,8 +1,8 @@
 /** Bounds on what one process asks at once, and of each connector in a time. */
 import type { Connector } from '#kernel/domain/connector.ts'
+import { createConnectorRate } from '#kernel/host/connector-rate.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { Observation } from './rules/observation-book.ts'
-import { type Bucket, takeToken } from './rules/poll-schedule.ts'
 
 /** Polls under way in one process. */
 const POLLS_MAX = 32
@@ -19,7 +19,6 @@ export interface PollGates {
 
 export function createPollGates(clock: Clock): PollGates {
   const under = new Map<string, number>()
-  const buckets = new Map<string, Bucket>()
   let all = 0
   const nameOf = ({ tenant, observe }: Observation) => `${tenant}\n${observe.connector}`
   return {
@@ -38,14 +37,6 @@ export function createPollGates(clock: Clock): PollGates {
       if (own > 0) under.set(name, own)
       else under.delete(name)
     },
-    async admit({ tenant, id, rateLimit }) {
-      const name = `${tenant}\n${id}`
-      for (;;) {
-        const { bucket, waitMs } = takeToken(buckets.get(name), clock.now(), rateLimit)
-        buckets.set(name, bucket)
-        if (waitMs === 0) return
-        await clock.sleep(waitMs)
-      }
-    },
+    admit: createConnectorRate(clock),
   }
 }

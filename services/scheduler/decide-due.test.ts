@@ -83,7 +83,7 @@ describe('missed rules', () => {
     assert.equal(firings[0]?.lateMs, 20 * MINUTE)
   })
 
-  test('latest: the grace is half the distance to the next, a minute at least, an hour at most', () => {
+  test('latest: the grace is half the distance to the next, within a minute and an hour', () => {
     const rows: [everyMs: number, lateMs: number, isFired: boolean][] = [
       [HOUR, 30 * MINUTE, true],
       [HOUR, 30 * MINUTE + 1, false],

@@ -11,8 +11,8 @@ import { createRecordCodec } from '#schemas/codec.ts'
 import type { Change, Notice } from '#schemas/generated/records.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
 import { meetingIn } from '#test/support/meeting-sample.ts'
+import { type Given, scheduled } from '#test/support/schedule-sample.ts'
 import { type RunningScheduler, runScheduler } from './run-scheduler.ts'
-import { type Given, scheduled } from './schedule-harness.ts'
 
 const NOON = Date.UTC(2026, 5, 1, 12)
 const MINUTE = 60_000
@@ -130,7 +130,7 @@ describe('scheduler', () => {
     assert.deepEqual(marks, [NOON + HOUR, NOON + 2 * HOUR])
   })
 
-  test('after a restart nothing is fired twice and the newest missed one is fired late', async () => {
+  test('after a restart nothing is fired twice and the newest missed one comes late', async () => {
     const { crash, scheduler } = await start()
     await put({ since: NOON, schedule: hourly })
     await clock.advance(HOUR + 1000)

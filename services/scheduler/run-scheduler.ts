@@ -7,7 +7,7 @@
  * - R2 Nothing is decided for partitions that are not read to their end.
  */
 
-import { createCalendarBook } from '#kernel/host/calendar-book.ts'
+import { createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following } from '#kernel/ports/event-log.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { anchorBook, scheduled } from './schedule-harness.ts'
+import { anchorBook, scheduled } from '#test/support/schedule-sample.ts'
 import { createScheduleIndex, type ScheduleIndex } from './schedule-index.ts'
 
 const NOON = Date.UTC(2026, 5, 1, 12)

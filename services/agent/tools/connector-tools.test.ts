@@ -31,6 +31,7 @@ function bench(allow: object = {}) {
     calls: [] as McpCall[],
     marks: [] as Mark[],
     now: 0,
+    admitted: 0,
   }
   const connection: McpConnection = {
     async list() {
@@ -49,6 +50,7 @@ function bench(allow: object = {}) {
     policyOf: () => state.policy,
     mcp: { use: (_connector, work) => work(connection) },
     now: () => state.now,
+    admit: async () => void state.admitted++,
     sleep: (_ms, signal) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
     mark: async (_connector, mark) => void state.marks.push(mark),
@@ -71,11 +73,12 @@ describe('a tool of a connector', () => {
     assert.match(text, /^<untrusted origin="tool:tickets__list">/)
     assert.equal(text.split('</untrusted>').length, 2)
     assert.partialDeepStrictEqual(effects, [{ tool: 'tickets__list', class: 'write' }])
+    assert.equal(state.admitted, 2)
     assert.match(state.calls[0]?.idempotencyKey ?? '', /^m1\/tickets__list\//)
     assert.partialDeepStrictEqual(state.marks, [{ action: 'pin', operation: 'list' }])
   })
 
-  it('asks a person where the allow-list says sensitive, and nobody where it says read', async () => {
+  it('asks a person where the allow-list says sensitive, nobody where it says read', async () => {
     const sensitive = bench({ effect: 'sensitive' })
     assert.equal((await sensitive.call({})).outcome, 'asked')
     assert.equal(sensitive.state.calls.length, 0)

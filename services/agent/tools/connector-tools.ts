@@ -21,6 +21,8 @@ export interface ConnectorToolsWorld {
   connectorsOf(tenant: string): Connector[]
   policyOf(tenant: string): Pick<Policy, 'connectors'>
   mcp: Pick<McpConnections, 'use'>
+  /** Resolves when the connector's rate allows one more call. */
+  admit(connector: Connector): Promise<void>
   /** Monotonic ms. */
   now(): number
   /** Resolves after the time; a turn does not wait longer for what servers offer. */
@@ -175,9 +177,11 @@ async function callNow(
   if (refusal || !allowed) throw new ToolRefusal(refusal ?? 'not-allowed')
   const { timeoutMs, maxBytes } = allowed
   return world.mcp.use(connector, async connection => {
+    await world.admit(connector)
     const offers = await connection.list(timeoutMs)
     const hash = offers.find(offer => offer.operation === operation)?.hash ?? null
     await refuseDrift(caller, connector, { operation, hash, shown })
+    await world.admit(connector)
     const call = { operation, arguments: args, timeoutMs, maxBytes, idempotencyKey }
     return connection.call(call)
   })

@@ -1,7 +1,8 @@
 /** The coming instants of schedules, as people read them. Pure. */
+
+import type { CalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
 import { comingInstants } from '#kernel/domain/schedule/coming-instants.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import type { CalendarBook } from '#kernel/host/calendar-book.ts'
 
 /** Instants shown with a subscription. */
 const SHOWN = 10

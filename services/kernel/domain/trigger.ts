@@ -90,8 +90,6 @@ export const observeSchema = z.strictObject({
   cursorPointer: pointer.optional(),
 })
 
-export type Once = z.infer<typeof onceSchema>
-export type Recurrence = z.infer<typeof recurrenceSchema>
 export type Anchor = z.infer<typeof anchorSchema>
 export type Schedule = z.infer<typeof scheduleSchema>
 export type Observe = z.infer<typeof observeSchema>

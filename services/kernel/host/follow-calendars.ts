@@ -1,7 +1,8 @@
 /** The calendars as this process knows them: the whole of `calendar.objects`, followed. */
+
+import { type CalendarBook, createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
-import { type CalendarBook, createCalendarBook } from './calendar-book.ts'
 
 export interface Calendars {
   book: CalendarBook

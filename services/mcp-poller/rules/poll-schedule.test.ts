@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  type Bucket,
-  firstBeat,
-  intervalOf,
-  nextBeat,
-  probeDelay,
-  retryDelay,
-  takeToken,
-} from './poll-schedule.ts'
+import { type Bucket, takeToken } from '#kernel/domain/token-bucket.ts'
+import { firstBeat, intervalOf, nextBeat, probeDelay, retryDelay } from './poll-schedule.ts'
 
 describe('the schedule', () => {
   it('takes the shortest interval, and a second at least', () => {

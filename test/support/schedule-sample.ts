@@ -1,11 +1,12 @@
 /** Subscriptions and meetings for tests of the scheduler. */
+
+import { type CalendarBook, createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
 import { calendarObjectKey } from '#kernel/domain/calendar/calendar-object.ts'
 import { resolveLimits } from '#kernel/domain/limits.ts'
 import { scheduleRevision } from '#kernel/domain/schedule/schedule-identity.ts'
 import type { Operation, Subscription } from '#kernel/domain/subscription.ts'
 import { type Schedule, scheduleSchema } from '#kernel/domain/trigger.ts'
-import { type CalendarBook, createCalendarBook } from '#kernel/host/calendar-book.ts'
-import { meetingIn } from '#test/support/meeting-sample.ts'
+import { meetingIn } from './meeting-sample.ts'
 
 export interface Given {
   tenant?: string

@@ -87,7 +87,7 @@ describe("the page's own executor", { skip }, () => {
     assert.match(key, /^\S{20,}$/)
   })
 
-  it('with curl alone renews, has its effect authorised, emits under its lease, and completes', async () => {
+  it('with curl alone renews, authorizes, emits under its lease, completes', async () => {
     const id = await wake()
     const printed = await shell(exampleOf('### With curl alone', 'sh'), { TRIAGE_KEY: key })
     assert.match(printed, /"allowed":true/)

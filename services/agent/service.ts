@@ -174,7 +174,9 @@ async function describeAgent(client: Client, settings: AgentConfiguration): Prom
     await client.agents.get(id)
   } catch (error) {
     if (!isClientError(error) || error.status !== 404) return
-    await client.agents.put(id, { name: id, maxConcurrentLeases }).catch(() => undefined)
+    // Only if still nobody has: a person who describes it at the same time is not overwritten.
+    const first = { ifMatch: 0 }
+    await client.agents.put(id, { name: id, maxConcurrentLeases }, first).catch(() => undefined)
   }
 }
 

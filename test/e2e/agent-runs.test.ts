@@ -34,10 +34,6 @@ before(async () => {
   }
   host = await startHost('embedded', { env, program: 'test/support/agent-host.ts' })
   api = createApi(host.url, host.key)
-  await eventually('the agent to describe itself', async () => {
-    const { status, json } = await api.call('GET', '/v1/agents/assistant')
-    return status === 200 ? json : `${status}`
-  })
   const agent = { name: 'assistant', maxConcurrentLeases: 8, maxAttempts: 1, backoffMs: 100 }
   await api.ok('PUT', '/v1/agents/assistant', agent)
 })

@@ -33,7 +33,7 @@ export const STEPS = {
   scheduler: {
     service: 'scheduler',
     reads: ['subscriptions', 'schedule.marks', 'ingress.time', 'ingress.calendar'],
-    tables: ['policies'],
+    tables: ['calendar.objects'],
     writes: ['ingress.time', 'ingress.calendar', 'schedule.marks', 'registry.changes', 'notices'],
     doors: [],
   },

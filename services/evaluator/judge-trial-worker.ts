@@ -75,9 +75,9 @@ async function takeOn(
   return { ...filtered, usage: sumOf(finished) }
 }
 
-/** Events that are tried on a schedule or an observation need not name it. */
+/** Events that are tried on a schedule or an observation need not name it, nor its revision. */
 function specOf({ subscription }: OpenTrial): MatchSpec {
-  const { ownId, ...spec } = matchSpecOf(subscription)
+  const { ownId, ...spec } = matchSpecOf({ ...subscription, scheduled: null })
   return ownId === undefined ? spec : { filters: spec.filters, anyTrigger: true }
 }
 

@@ -3,11 +3,11 @@
  * left out: a door is the function that a route calls after it has read its request.
  */
 import { createHandleSigner } from '#kernel/adapters/crypto/handle-signer.ts'
+import { createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { payloadOf } from '#kernel/domain/event-payload.ts'
 import { HANDLE_LINEAGE_MS } from '#kernel/domain/lease-handle.ts'
 import { AmbitError } from '#kernel/errors.ts'
-import { createCalendarBook } from '#kernel/host/calendar-book.ts'
 import { createDirectory } from '#kernel/host/directory.ts'
 import { awaitPolicy, openLiveTables } from '#kernel/host/live-tables.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'

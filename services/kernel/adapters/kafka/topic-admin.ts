@@ -1,4 +1,5 @@
 /** Creates and alters topics after the catalogue; never deletes one, never moves a key. */
+import { setTimeout as pause } from 'node:timers/promises'
 import kafkajs, { type Admin } from 'kafkajs'
 import { AmbitError } from '../../errors.ts'
 import {
@@ -41,7 +42,7 @@ export interface TopicAdmin {
   /** What `apply` would do; empty when nothing is to be done. */
   diff(catalogue: TopicCatalogue, plan: TopicPlan): Promise<TopicDifference[]>
   /**
-   * Does it and answers what was done.
+   * Does it and answers what was done, once the brokers say so themselves; after 5 s anyway.
    *
    * @throws AmbitError `conflict` before any change when a topic has another partition count.
    */
@@ -53,6 +54,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 const PARTITIONS = 'partitions'
+const SEEN_WITHIN_MS = 5000
+const SEEN_EVERY_MS = 50
 
 /** Broker settings of a topic, as the protocol carries them: text. */
 export function topicSettings(row: TopicRule): Record<string, string> {
@@ -97,9 +100,21 @@ export function createTopicAdmin(settings: KafkaSettings): TopicAdmin {
       const refused = found.find(({ action }) => action === 'refuse')
       if (refused) throw otherPartitions(refused)
       await withAdmin('change its topics', () => change(admin, found, plan))
+      if (found.length > 0) await seen(() => diff(catalogue, plan))
       return found
     },
     stop: () => admin.disconnect(),
+  }
+}
+
+/**
+ * A broker answers from what it has heard of the controller, which lags behind a change: whoever
+ * compares right after applying would do it again.
+ */
+async function seen(diff: () => Promise<TopicDifference[]>): Promise<void> {
+  for (let waitedMs = 0; waitedMs < SEEN_WITHIN_MS; waitedMs += SEEN_EVERY_MS) {
+    if ((await diff()).length === 0) return
+    await pause(SEEN_EVERY_MS)
   }
 }
 

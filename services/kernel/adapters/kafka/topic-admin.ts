@@ -1,4 +1,5 @@
 /** Creates and alters topics after the catalogue; never deletes one, never moves a key. */
+import { setTimeout as pause } from 'node:timers/promises'
 import kafkajs, { type Admin } from 'kafkajs'
 import { AmbitError } from '../../errors.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type KafkaSettings,
 } from './kafka-connection.ts'
 import { unavailable } from './topic-directory.ts'
-import { pause } from './wait.ts'
 
 /** What a cluster is to hold. */
 export interface TopicPlan {

@@ -100,7 +100,7 @@ export function createTopicAdmin(settings: KafkaSettings): TopicAdmin {
       const refused = found.find(({ action }) => action === 'refuse')
       if (refused) throw otherPartitions(refused)
       await withAdmin('change its topics', () => change(admin, found, plan))
-      if (found.length > 0) await seen(() => diff(catalogue, plan))
+      if (found.length > 0) await seen(() => isSeen(admin, found, () => diff(catalogue, plan)))
       return found
     },
     stop: () => admin.disconnect(),
@@ -111,11 +111,22 @@ export function createTopicAdmin(settings: KafkaSettings): TopicAdmin {
  * A broker answers from what it has heard of the controller, which lags behind a change: whoever
  * compares right after applying would do it again.
  */
-async function seen(diff: () => Promise<TopicDifference[]>): Promise<void> {
+async function seen(isSeenNow: () => Promise<boolean>): Promise<void> {
   for (let waitedMs = 0; waitedMs < SEEN_WITHIN_MS; waitedMs += SEEN_EVERY_MS) {
-    if ((await diff()).length === 0) return
+    if (await isSeenNow().catch(() => false)) return
     await pause(SEEN_EVERY_MS)
   }
+}
+
+/** Nothing differs any more, and every partition has somebody who takes records. */
+async function isSeen(
+  admin: Admin,
+  steps: TopicDifference[],
+  diff: () => Promise<TopicDifference[]>,
+): Promise<boolean> {
+  if ((await diff()).length > 0) return false
+  const { topics } = await admin.fetchTopicMetadata({ topics: steps.map(({ topic }) => topic) })
+  return topics.every(({ partitions }) => partitions.every(({ leader }) => leader >= 0))
 }
 
 function wanted(
@@ -186,7 +197,8 @@ async function change(admin: Admin, steps: TopicDifference[], plan: TopicPlan): 
   const created = steps.filter(({ action }) => action === 'create')
   if (created.length > 0) {
     await admin.createTopics({
-      waitForLeaders: true,
+      // `seen` waits instead: a broker that has not heard of a topic yet is no failure.
+      waitForLeaders: false,
       topics: created.map(({ topic, want }) => ({
         topic,
         numPartitions: plan.partitions,

@@ -1,21 +1,24 @@
 /**
- * `npm run sim -- --seeds N --first S [--events E] [--bug NAME] [--coverage]`: many seeds on all
- * cores. The last line is `N seeds, V violations`; the exit status is 1 when there are any.
+ * `npm run sim -- --seeds N --first S [--events E] [--world W] [--bug NAME] [--coverage]`: many
+ * seeds on all cores. The last line is `N seeds, V violations`; the exit status is 1 when there are any.
  */
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { BUGS } from './bugs/all-bugs.ts'
-import { wanted } from './coverage.ts'
-import type { SeedResult } from './run-seed.ts'
+import type { SeedOrder, SeedResult, SimWorld } from './sim-world.ts'
+import { WORLDS } from './worlds.ts'
 
-const USAGE = `npm run sim -- [--seeds N] [--first S] [--events E] [--bug NAME] [--coverage]
+const linesOf = (all: SimWorld['bugs']) =>
+  all.map(({ name, meaning }) => `    ${name}: ${meaning}\n`).join('')
+
+const USAGE = `npm run sim -- [--seeds N] [--first S] [--events E] [--world W] [--bug NAME] [--coverage]
   --seeds N     seeds to run, one after the other from --first. Default 20.
   --first S     first seed. Default 1.
   --events E    events that producers send in each. Default 300.
   --workers W   seeds at the same time. Default: one per core, at most 4.
-  --bug NAME    plants a bug: ${BUGS.map(({ name }) => name).join(', ')}
+  --world W     what is played. Default: pipeline.
+${linesOf(WORLDS)}  --bug NAME    plants a bug of the world
   --calm        no faults
   --coverage    fails where a fault, fate or stage is reached in less than 1 % of the seeds
 `
@@ -25,6 +28,7 @@ interface Settings {
   first: number
   events: number
   workers: number
+  world: SimWorld
   bug: string | undefined
   isFaultless: boolean
   isCovering: boolean
@@ -52,6 +56,7 @@ function readSettings(): Settings | string {
         first: { type: 'string', default: '1' },
         events: { type: 'string', default: '300' },
         workers: { type: 'string', default: String(Math.min(4, availableParallelism())) },
+        world: { type: 'string', default: 'pipeline' },
         bug: { type: 'string' },
         calm: { type: 'boolean', default: false },
         coverage: { type: 'boolean', default: false },
@@ -66,9 +71,11 @@ function readSettings(): Settings | string {
     const isCount = [seeds, first, events, workers].every(n => Number.isSafeInteger(n) && n > 0)
     if (!isCount) return 'Expected whole numbers above 0.'
     const { bug, calm, coverage } = values
-    if (bug !== undefined && !BUGS.some(({ name }) => name === bug))
-      return `No bug is named ${bug}.`
-    return { seeds, first, events, workers, bug, isFaultless: calm, isCovering: coverage }
+    const world = WORLDS.find(({ name }) => name === values.world)
+    if (!world) return `No world is named ${values.world}.`
+    if (bug !== undefined && !world.bugs.some(({ name }) => name === bug))
+      return `No bug of this world is named ${bug}. There are:\n${linesOf(world.bugs)}`
+    return { seeds, first, events, workers, world, bug, isFaultless: calm, isCovering: coverage }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -80,6 +87,7 @@ const SEEDS_OF_A_WORKER = 20
 /** Hands the next seed to whoever is free; prints violations as they come. */
 async function runAll(settings: Settings): Promise<SeedResult[]> {
   const { seeds, first, workers, events, bug, isFaultless } = settings
+  const world = settings.world.name
   const results: SeedResult[] = []
   let next = first
   const end = first + seeds
@@ -91,7 +99,8 @@ async function runAll(settings: Settings): Promise<SeedResult[]> {
       const worker = new Worker(new URL('./seed-worker.ts', import.meta.url))
       let left = SEEDS_OF_A_WORKER
       const give = () => {
-        if (next < end && left-- > 0) worker.postMessage({ seed: next++, events, bug, isFaultless })
+        const order = (seed: number): SeedOrder => ({ seed, events, isFaultless, bug })
+        if (next < end && left-- > 0) worker.postMessage({ world, ...order(next++) })
         else void worker.terminate().then(() => resolve())
       }
       worker.on('message', (result: SeedResult) => {
@@ -112,12 +121,15 @@ function progress(done: number, all: number): void {
   if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${done} of ${all} seeds`)
 }
 
-function printResult({ events, bug }: Settings, { seed, violations, trace }: SeedResult): void {
+function printResult(
+  { events, world, bug }: Settings,
+  { seed, violations, trace }: SeedResult,
+): void {
   if (violations.length === 0) return
   const lines = violations.map(({ invariant, text, ids }) => {
     return `  ${invariant}: ${text}${ids.length > 0 ? ` [${ids.join(', ')}]` : ''}`
   })
-  const planted = bug ? ` --bug ${bug}` : ''
+  const planted = `${world.name === 'pipeline' ? '' : ` --world ${world.name}`}${bug ? ` --bug ${bug}` : ''}`
   const replay = `npm run sim -- --seeds 1 --first ${seed} --events ${events}${planted}`
   const shown = bug ? [] : ['  last lines of the trace:', ...trace.map(line => `    ${line}`)]
   const text = [`seed ${seed}:`, ...lines, ...shown, `  replay: ${replay}`, `  commit: ${commit()}`]
@@ -130,15 +142,16 @@ function commit(): string {
 }
 
 /** In how many seeds everything was reached; answers whether something was too rare. */
-function report({ isCovering }: Settings, results: SeedResult[]): boolean {
+function report({ isCovering, world }: Settings, results: SeedResult[]): boolean {
   const counts = new Map<string, number>()
   for (const { coverage } of results) {
     for (const name of coverage) counts.set(name, (counts.get(name) ?? 0) + 1)
   }
   const share = (name: string) => ((counts.get(name) ?? 0) * 100) / results.length
-  const rows = wanted().map(name => `${name.padEnd(20)} ${share(name).toFixed(1).padStart(6)} %`)
+  const wanted = world.wanted()
+  const rows = wanted.map(name => `${name.padEnd(20)} ${share(name).toFixed(1).padStart(6)} %`)
   if (isCovering || results.length >= 100) process.stdout.write(`reached in\n${columns(rows)}\n`)
-  const thin = wanted().filter(name => share(name) < 1)
+  const thin = wanted.filter(name => share(name) < 1)
   if (!isCovering || thin.length === 0) return false
   process.stdout.write(`reached in less than 1 % of the seeds: ${thin.join(', ')}\n`)
   return true

@@ -1,15 +1,15 @@
 /** One seed from its first moment to its verdict. */
 
 import { checkAll } from './checks.ts'
-import { type Coverage, coverageOf } from './coverage.ts'
+import { coverageOf } from './coverage.ts'
 import { editOnce, setUp, startAgents } from './editors.ts'
 import { runExecutor, type Workplace } from './executors.ts'
 import { createFacts } from './facts.ts'
 import { startFaultDriver } from './fault-driver.ts'
 import { createProducer } from './producers.ts'
 import { isQuiet } from './quiet.ts'
+import type { SeedResult } from './sim-world.ts'
 import { AGENTS } from './subscription-plan.ts'
-import type { Violation } from './violation.ts'
 import type { Bug } from './world.ts'
 import { createWorld, TENANTS, type World } from './world.ts'
 
@@ -23,17 +23,6 @@ export interface SeedOptions {
   peek?(world: World): void | Promise<void>
 }
 
-export interface SeedResult {
-  seed: number
-  /** Hash of everything that happened (I20). */
-  hash: string
-  violations: Violation[]
-  /** Lines of the trace about the first violation. */
-  trace: string[]
-  coverage: Coverage
-  stats: { steps: number; records: number; simulatedMs: number }
-}
-
 /** How long after the last fault everything must be finished, simulated ms. */
 const QUIET_MS = 60_000
 const TRACE_LINES = Number(process.env.SIM_TRACE ?? 80)
@@ -43,13 +32,12 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const { seed, events, isFaultless, bug } = options
   const world = createWorld({ seed, isFaultless, bug })
   const { clock, history } = world
-  const startedAt = clock.now()
   const facts = createFacts()
   let isOver = false
   const producer = createProducer(world, facts, world.random.fork('producer'))
   const place: Workplace = { world, facts, producer, isOver: () => isOver }
   const work = playWork(world, place, events)
-  await clock.run(startedAt + 30 * 60_000, () => work.isDone())
+  await clock.run(clock.now() + 30 * 60_000, () => work.isDone())
   world.calm()
   history.incident('quiet')
   void startAgents(place)
@@ -66,11 +54,6 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
     violations,
     trace: violations.length > 0 ? history.lines(ids, TRACE_LINES) : [],
     coverage: coverageOf(world),
-    stats: {
-      steps: clock.steps,
-      records: history.order(),
-      simulatedMs: clock.now() - startedAt,
-    },
   }
 }
 

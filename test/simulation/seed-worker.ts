@@ -1,16 +1,9 @@
 /** Runs seeds one after the other in a thread of its own. */
 import { parentPort } from 'node:worker_threads'
-import { BUGS } from './bugs/all-bugs.ts'
-import { runSeed } from './run-seed.ts'
+import type { SeedOrder } from './sim-world.ts'
+import { WORLDS } from './worlds.ts'
 
-interface Order {
-  seed: number
-  events: number
-  bug: string | undefined
-  isFaultless: boolean
-}
-
-parentPort?.on('message', async ({ seed, events, bug, isFaultless }: Order) => {
-  const planted = BUGS.find(({ name }) => name === bug)
-  parentPort?.postMessage(await runSeed({ seed, events, isFaultless, bug: planted }))
+parentPort?.on('message', async ({ world, ...order }: SeedOrder & { world: string }) => {
+  const played = WORLDS.find(({ name }) => name === world)
+  parentPort?.postMessage(await played?.run(order))
 })

@@ -1,0 +1,69 @@
+/**
+ * Trying a condition changes nothing but usage: everything that the host holds, topics and store,
+ * is read before and after, and compared.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Backtest } from '#services/client/backtest-calls.ts'
+import { createApi, eventually } from '#test/support/api-caller.ts'
+import { type BackboneKind, type HostProcess, startHost } from '#test/support/host-process.ts'
+import { skipWithoutInfra } from '#test/support/live-infra.ts'
+import { changesBetween, dumpState, type StateDump } from '#test/support/state-dump.ts'
+import { createScene, type Scene } from './suite/scene.ts'
+
+const CONDITION = { criterion: 'the customer asks for a refund' }
+/** What trials are made of, what they cost, and who owned a partition. */
+const ALLOWED = /^topic (trials|trials\.results|usage)\/|^(document|key) .*\bmark\//
+const TEXTS = ['I would like a refund, please.', 'My parcel has not arrived.', 'A refund, now.']
+
+async function tryEverything(s: Scene, subscription: string): Promise<void> {
+  const eventOf = (text: string, n: number) => {
+    return { specversion: '1.0', id: `try-${n}`, source: s.source, type: 'e2e.happened', data: { text } }
+  }
+  const events = TEXTS.map(text => `${text} Thank you.`).map(eventOf)
+  const draft = { name: 'draft', agent: s.agent, instruction: 'Look.', on: { sources: [s.source] } }
+  await s.api.ok('POST', `/v1/subscriptions/${subscription}/test`, { events })
+  await s.api.ok('POST', '/v1/test', { subscription: { ...draft, condition: CONDITION }, events })
+  for (const what of [{ subscription }, { draft: { ...draft, condition: CONDITION } }]) {
+    const asked = await s.api.ok<Backtest>('POST', '/v1/backtests', { ...what, hours: 1 })
+    assert.equal(asked.estimate.matched, TEXTS.length)
+    await s.api.ok('POST', `/v1/backtests/${asked.id}/confirm`, {})
+    await eventually('the backtest', async () => {
+      const found = await s.api.ok<Backtest>('GET', `/v1/backtests/${asked.id}`)
+      return found.state === 'done' ? found : `is ${found.state}`
+    })
+  }
+}
+
+function leavesNothing(kind: BackboneKind, skip: string | false = false): void {
+  it(`on the ${kind} host`, { skip }, async () => {
+    const host = await startHost(kind)
+    try {
+      const s = createScene(createApi(host.url, host.key), 'leave')
+      const limits = { cooldownMs: 3_600_000, cooldownRule: 'drop' } as const
+      const { id } = await s.subscribe(limits, { condition: CONDITION })
+      for (const text of TEXTS) await s.fate(await s.api.subscription(id), { data: { text } })
+      const before = await atRest(host)
+      await tryEverything(s, id)
+      const after = await atRest(host)
+      const all = changesBetween(before, after)
+      assert.ok(all.some(line => line.startsWith('topic trials.results/')))
+      assert.deepEqual(all.filter(line => !ALLOWED.test(line)), [])
+    } finally {
+      await host.stop()
+    }
+  })
+}
+
+/** What a host holds that has been told to leave; it goes on afterwards. */
+async function atRest(host: HostProcess): Promise<StateDump> {
+  await host.terminate()
+  const dump = await dumpState(host)
+  await host.restart()
+  return dump
+}
+
+describe('trying a condition changes nothing but usage', () => {
+  leavesNothing('embedded')
+  leavesNothing('distributed', skipWithoutInfra)
+})

@@ -18,7 +18,13 @@ const TEXTS = ['I would like a refund, please.', 'My parcel has not arrived.', '
 
 async function tryEverything(s: Scene, subscription: string): Promise<void> {
   const eventOf = (text: string, n: number) => {
-    return { specversion: '1.0', id: `try-${n}`, source: s.source, type: 'e2e.happened', data: { text } }
+    return {
+      specversion: '1.0',
+      id: `try-${n}`,
+      source: s.source,
+      type: 'e2e.happened',
+      data: { text },
+    }
   }
   const events = TEXTS.map(text => `${text} Thank you.`).map(eventOf)
   const draft = { name: 'draft', agent: s.agent, instruction: 'Look.', on: { sources: [s.source] } }
@@ -48,7 +54,10 @@ function leavesNothing(kind: BackboneKind, skip: string | false = false): void {
       const after = await atRest(host)
       const all = changesBetween(before, after)
       assert.ok(all.some(line => line.startsWith('topic trials.results/')))
-      assert.deepEqual(all.filter(line => !ALLOWED.test(line)), [])
+      assert.deepEqual(
+        all.filter(line => !ALLOWED.test(line)),
+        [],
+      )
     } finally {
       await host.stop()
     }

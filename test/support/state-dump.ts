@@ -78,7 +78,8 @@ async function readTopics(brokers: string[], prefix: string, dump: Map<string, s
         eachBatch: async ({ batch: { topic, partition, messages } }) => {
           const name = `${topic}/${partition}`
           for (const { offset, key, value } of messages) {
-            if (isSignOfLife(String(key)) || Number(offset) >= (left.get(name) ?? Infinity)) continue
+            if (isSignOfLife(String(key)) || Number(offset) >= (left.get(name) ?? Infinity))
+              continue
             const line = `topic ${topic.slice(prefix.length)}/${partition}/${offset}`
             dump.set(line, `${key} ${value?.toString('hex')}`)
           }

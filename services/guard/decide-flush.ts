@@ -4,6 +4,7 @@
  */
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
 import { messageIdOf } from '#kernel/domain/ids.ts'
+import { needAll } from '#kernel/domain/need-all.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { EventRecord } from '#schemas/generated/records.ts'
 import { currentSubscription } from './decide-candidate.ts'
@@ -33,7 +34,6 @@ import {
   type Opening,
 } from './guard-state.ts'
 import { DUE_QUEUE } from './join-group.ts'
-import { needAll } from './need-all.ts'
 import { judgeBudgets, judgeEntitlement } from './stages/budget.ts'
 import { heldUntil } from './stages/cooldown.ts'
 import { judgeOverlap } from './stages/delivery.ts'

@@ -9,10 +9,10 @@ import { hashId, occurrenceIdOf } from '#kernel/domain/ids.ts'
 import type { OpenTrial, TrialItem } from '#kernel/domain/trial.ts'
 import {
   createUnitOfWork,
-  NotLoaded,
   type Output,
   type UnitChanges,
   type UnitOfWork,
+  wantMissing,
 } from '#kernel/domain/unit-of-work.ts'
 import type { Candidate, Decision } from '#schemas/generated/records.ts'
 import { decideCandidate } from './decide-candidate.ts'
@@ -146,9 +146,7 @@ function createDryMemory(tenant: string) {
         for (const output of made.outputs) note(fates, output)
         return keep(made)
       } catch (error) {
-        if (!(error instanceof NotLoaded)) throw error
-        for (const key of error.documents) asked.documents.add(key)
-        for (const name of error.counters) asked.counters.add(name)
+        wantMissing(asked, error)
       }
     }
   }

@@ -3,6 +3,7 @@ import type { Agent } from '#kernel/domain/agent.ts'
 import { type BudgetLimit, budgetLimits } from '#kernel/domain/budget-counters.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { Fate, Stage } from '#kernel/domain/fate.ts'
+import { needCounters } from '#kernel/domain/need-all.ts'
 import type { Policy } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
@@ -11,7 +12,6 @@ import type { RecordCodec } from '#schemas/codec.ts'
 import type { Candidate, EventRecord, Skipped, Verdict } from '#schemas/generated/records.ts'
 import type { GroupPlacement } from './group-placement.ts'
 import type { GuardState } from './guard-state.ts'
-import { needCounters } from './need-all.ts'
 
 /** What decisions need besides their unit of work; reading it has no effect. */
 export interface GuardWorld {

@@ -12,9 +12,9 @@ import { type PolicyInput, policySchema } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import {
   createUnitOfWork,
-  NotLoaded,
   type UnitChanges,
   type UnitOfWork,
+  wantMissing,
 } from '#kernel/domain/unit-of-work.ts'
 import type { Restored, Step } from '#kernel/host/step.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
@@ -252,9 +252,7 @@ function createStore(
         commit(changes())
         return onCommitted(changes().outputs)
       } catch (error) {
-        if (!(error instanceof NotLoaded)) throw error
-        for (const key of error.documents) asked.documents.add(key)
-        for (const name of error.counters) asked.counters.add(name)
+        wantMissing(asked, error)
       }
     }
     throw new Error('the decision never had all it needs')

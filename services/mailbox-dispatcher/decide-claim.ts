@@ -1,3 +1,4 @@
+import { needAll } from '#kernel/domain/need-all.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { LostState } from './lost-state.ts'
 import { emitOutcome } from './mailbox-outputs.ts'
@@ -10,7 +11,6 @@ import {
   queueOf,
 } from './message-document.ts'
 import { recordMove, releaseExpired, settle } from './message-lifecycle.ts'
-import { needAll } from './need-all.ts'
 import { type OpenMailbox, openMailbox } from './open-mailbox.ts'
 
 /** Expired leases that one claim takes back. */

@@ -49,6 +49,19 @@ export class NotLoaded extends Error {
   }
 }
 
+/** What a decision may read: names of documents and counters. */
+export interface Wanted {
+  documents: Set<string>
+  counters: Set<string>
+}
+
+/** Adds to `wanted` what a decision was missing, so that it can be made again; rethrows the rest. */
+export function wantMissing(wanted: Wanted, error: unknown): void {
+  if (!(error instanceof NotLoaded)) throw error
+  for (const key of error.documents) wanted.documents.add(key)
+  for (const name of error.counters) wanted.counters.add(name)
+}
+
 export interface PutOptions {
   ttlMs?: number
   version?: number

@@ -1,5 +1,5 @@
 /** A decision on what the store holds that leaves no trace in it. */
-import { createUnitOfWork, NotLoaded, type UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { createUnitOfWork, type UnitOfWork, wantMissing } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
 
@@ -12,20 +12,17 @@ export async function dryTransaction<T>(
   tenant: string,
   decide: (unit: UnitOfWork) => T,
 ): Promise<T> {
-  const documents = new Set<string>()
-  const counters = new Set<string>()
+  const wanted = { documents: new Set<string>(), counters: new Set<string>() }
   for (let loads = 0; loads < LOADS_MAX; loads++) {
     const loaded = await store.load({
       tenant,
-      documents: [...documents],
-      counters: [...counters],
+      documents: [...wanted.documents],
+      counters: [...wanted.counters],
     })
     try {
-      return decide(createUnitOfWork(tenant, { documents, counters }, loaded).unit)
+      return decide(createUnitOfWork(tenant, wanted, loaded).unit)
     } catch (error) {
-      if (!(error instanceof NotLoaded)) throw error
-      for (const key of error.documents) documents.add(key)
-      for (const name of error.counters) counters.add(name)
+      wantMissing(wanted, error)
     }
   }
   throw new AmbitError('store-unavailable', 'The dry run needs too many documents; ask for less.')

@@ -7,9 +7,10 @@
  * - A late record stays noted until the newest one was appended after it.
  */
 import type { LogRecord } from '#kernel/ports/event-log.ts'
+import { isSignedBy, signatureOf } from './fence-signature.ts'
 import type { PartitionOwner } from './partition-owner.ts'
 import type { LoggedFence } from './rebuild.ts'
-import { FENCE_HEADER, type Step } from './step.ts'
+import type { Step } from './step.ts'
 
 export interface LateRecords {
   /** Looks at a record that was appended while this process owns its partition. */
@@ -28,12 +29,11 @@ export function createLateRecords<T>(step: Step<T>): LateRecords {
     tenants.set(tenant, (tenants.get(tenant) ?? new Set()).add(key))
   }
   return {
-    heard(owner, { key, headers }) {
-      const { ce_tenant, [FENCE_HEADER]: fence } = headers
-      if (!ce_tenant || !fence || !key) return
-      const tenant = Buffer.from(ce_tenant).toString()
-      const epoch = Number(Buffer.from(fence).toString().split(' ')[1])
-      if (epoch < owner.epochOf(tenant)) note(owner, tenant, Buffer.from(key).toString())
+    heard(owner, record) {
+      const signed = signatureOf(record)
+      if (!signed || !record.key || !isSignedBy(signed, step.name, record.partition)) return
+      const { tenant, epoch } = signed
+      if (epoch < owner.epochOf(tenant)) note(owner, tenant, Buffer.from(record.key).toString())
     },
     found(owner, { tenant, overtaken }) {
       for (const key of overtaken) note(owner, tenant, key)

@@ -4,8 +4,9 @@ import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { isAmbitError } from '#kernel/errors.ts'
 import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
+import { type FenceSignature, isSignedBy, signatureOf } from './fence-signature.ts'
 import { decodeOutbox } from './outbox.ts'
-import { FENCE_HEADER, type Rebuild, type Restored, reassertTopicsOf, type Step } from './step.ts'
+import { type Rebuild, type Restored, reassertTopicsOf, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
 import { tailOf } from './tail-of.ts'
 import type { TenantCensus } from './tenant-census.ts'
@@ -50,8 +51,7 @@ export async function readJournalTail<T>(
     onRecords: records => {
       for (const record of records) {
         const signed = signatureOf(record)
-        if (!signed || (signed.owner !== undefined && signed.owner !== nameIn(step, record)))
-          continue
+        if (!signed || !isSignedBy(signed, step.name, record.partition)) continue
         const logged = noteSignature(newest, record, signed)
         if (compacted.has(record.topic)) noteOrder(highest, logged, { record, signed })
       }
@@ -60,29 +60,10 @@ export async function readJournalTail<T>(
   return [...newest.values()]
 }
 
-interface Signature {
-  tenant: string
-  incarnation: string
-  epoch: number
-  seq: number
-  /** Topics may hold records of other steps too; their fences are none of ours. */
-  owner: string | undefined
-}
-
-function signatureOf({ headers }: LogRecord): Signature | undefined {
-  if (!headers.ce_tenant || !headers[FENCE_HEADER]) return undefined
-  const tenant = Buffer.from(headers.ce_tenant).toString()
-  const sign = Buffer.from(headers[FENCE_HEADER]).toString()
-  const [incarnation = '', epoch, seq, owner] = sign.split(' ')
-  return { tenant, incarnation, epoch: Number(epoch), seq: Number(seq), owner }
-}
-
-const nameIn = <T>(step: Step<T>, { partition }: LogRecord) => `${step.name}/${partition}`
-
 function noteSignature(
   newest: Map<string, LoggedFence>,
   { partition, timestamp: at }: LogRecord,
-  { tenant, incarnation, epoch, seq }: Signature,
+  { tenant, incarnation, epoch, seq }: FenceSignature,
 ): LoggedFence {
   const id = `${partition}\n${tenant}`
   const blank = { partition, tenant, signs: new Map(), overtaken: new Set<string>() }
@@ -98,7 +79,7 @@ function noteSignature(
 function noteOrder(
   highest: Map<string, number>,
   { overtaken }: LoggedFence,
-  { record, signed }: { record: LogRecord; signed: Signature },
+  { record, signed }: { record: LogRecord; signed: FenceSignature },
 ): void {
   if (!record.key) return
   const key = Buffer.from(record.key).toString()

@@ -350,8 +350,8 @@ describe('reassert', () => {
     },
     reassertHints: () => ({ documents: ['tally'], counters: [] }),
   }
-  const appendLate = async () => {
-    const headers = { ce_tenant: TENANT, ce_id: 'late', 'x-fence': 'gone 0 9 counting/0' }
+  const appendLate = async (writer = 'counting/0') => {
+    const headers = { ce_tenant: TENANT, ce_id: 'late', 'x-fence': `gone 0 9 ${writer}` }
     const value = Buffer.from(JSON.stringify({ id: 'late', count: 1 }))
     await bench.log.open('old').append([{ topic: JOURNAL, key: 'tally', value, headers }])
   }
@@ -368,6 +368,16 @@ describe('reassert', () => {
     await hasDecided('again')
     assert.deepEqual(asserted, ['tally'])
     assert.deepEqual(bench.journal().at(-1), { id: 'again', count: 2 })
+  })
+  it('leaves alone what another step wrote into the same topic', async () => {
+    await start('one', { step })
+    await send({ id: 'a' })
+    await hasDecided('a')
+    await appendLate('another/0')
+    await bench.clock.advance(1000)
+    await send({ id: 'b' })
+    await hasDecided('b')
+    assert.deepEqual(asserted, [])
   })
   it('does so too where the record came while nobody watched (F28)', async () => {
     const one = await start('one', { step })

@@ -3,8 +3,13 @@
  * The decider is run anew on every try, so it must be pure.
  */
 
-import type { UnitChanges } from '#kernel/domain/unit-of-work.ts'
-import { createUnitOfWork, NotLoaded, type UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import {
+  createUnitOfWork,
+  type UnitChanges,
+  type UnitOfWork,
+  type Wanted,
+  wantMissing,
+} from '#kernel/domain/unit-of-work.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { Commit, CommitResult, StateStore } from '#kernel/ports/state-store.ts'
 
@@ -46,11 +51,11 @@ export type TransactionResult<T> =
 export async function runTransaction<T>(
   request: TransactionRequest<T>,
 ): Promise<TransactionResult<T>> {
-  const documents = new Set(request.hints.documents)
-  const counters = new Set(request.hints.counters)
+  const { hints } = request
+  const wanted = { documents: new Set(hints.documents), counters: new Set(hints.counters) }
   for (let tries = 0, loads = 0; tries < TRIES_MAX && loads < LOADS_MAX; tries++, loads++) {
     request.beforeTry?.()
-    const made = await decideOnce(request, documents, counters)
+    const made = await decideOnce(request, wanted)
     if (made.kind === 'incomplete') {
       tries -= 1
       continue
@@ -59,30 +64,27 @@ export async function runTransaction<T>(
     const result = await request.store.commit(commitOf(request, changes))
     if (result.kind === 'ok') return { kind: 'ok', value, changes, now: result.now }
     if (result.kind === 'lost') return { kind: 'lost', found: result.found }
-    if (result.kind === 'limit') counters.add(result.counter)
-    if (result.kind === 'conflict') documents.add(result.key)
+    if (result.kind === 'limit') wanted.counters.add(result.counter)
+    if (result.kind === 'conflict') wanted.documents.add(result.key)
   }
   throw new AmbitError('store-unavailable', 'The decision met too many concurrent writers; retry.')
 }
 
 async function decideOnce<T>(
   request: TransactionRequest<T>,
-  documents: Set<string>,
-  counters: Set<string>,
+  wanted: Wanted,
 ): Promise<{ kind: 'incomplete' } | { kind: 'made'; value: T; changes: UnitChanges }> {
   const loaded = await request.store.load({
     tenant: request.tenant,
-    documents: [...documents],
-    counters: [...counters],
+    documents: [...wanted.documents],
+    counters: [...wanted.counters],
   })
-  const { unit, changes } = createUnitOfWork(request.tenant, { documents, counters }, loaded)
+  const { unit, changes } = createUnitOfWork(request.tenant, wanted, loaded)
   try {
     const value = request.decide(unit)
     return { kind: 'made', value, changes: changes() }
   } catch (error) {
-    if (!(error instanceof NotLoaded)) throw error
-    for (const key of error.documents) documents.add(key)
-    for (const name of error.counters) counters.add(name)
+    wantMissing(wanted, error)
     return { kind: 'incomplete' }
   }
 }

@@ -1,4 +1,4 @@
-import { NotLoaded, type UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import { NotLoaded, type UnitOfWork } from './unit-of-work.ts'
 
 /** Asks for all missing documents at once, so that the host loads them in one round trip. */
 export function needAll(unit: UnitOfWork, keys: readonly string[]): void {

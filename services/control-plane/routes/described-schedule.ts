@@ -1,5 +1,6 @@
 /** What a schedule says, in the words of a person. Pure. */
 import { describeRule } from '#kernel/domain/recurrence/describe-rule.ts'
+import { ruleOf } from '#kernel/domain/schedule/coming-instants.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 
 /**
@@ -10,13 +11,6 @@ export function describedSchedule({
   schedule,
 }: Pick<Subscription, 'schedule'>): { en: string; es: string } | undefined {
   if (!schedule || 'anchor' in schedule) return undefined
-  const rule =
-    'once' in schedule ? { dtstart: secondsOf(schedule.once), tzid: schedule.tzid } : schedule
-  const whole = { ...rule, dtstart: secondsOf(rule.dtstart) }
-  return { en: describeRule(whole, 'en'), es: describeRule(whole, 'es') }
-}
-
-/** People may leave the seconds out. */
-function secondsOf(local: string): string {
-  return local.length === 'YYYY-MM-DDTHH:MM'.length ? `${local}:00` : local
+  const rule = ruleOf(schedule)
+  return { en: describeRule(rule, 'en'), es: describeRule(rule, 'es') }
 }

@@ -3,20 +3,10 @@ import { createMockChat } from '#kernel/adapters/mock-model/mock-chat.ts'
 import { createResponsesChat } from '#kernel/adapters/openai/responses-chat.ts'
 import { systemClock } from '#kernel/adapters/system/system-clock.ts'
 import type { ChatModel } from '#kernel/ports/chat-model.ts'
-
-/** What configuration says about a model that is reached over HTTP. */
-export interface HttpModel {
-  provider: 'openai' | 'azure'
-  baseUrl: string
-  apiKey: string
-  model: string
-  contextTokensMax: number
-}
+import type { ModelChoice } from './choose-model.ts'
 
 /** Calls nobody; the first call of the model does. */
-export function openChatModel(
-  choice: { mode: 'mock' } | ({ mode: 'real' } & HttpModel),
-): ChatModel {
+export function openChatModel(choice: ModelChoice): ChatModel {
   if (choice.mode === 'mock') return createMockChat()
   return createResponsesChat({ ...choice, clock: systemClock })
 }

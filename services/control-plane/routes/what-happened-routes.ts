@@ -3,9 +3,9 @@ import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { deadLetterRoutes } from './dead-letter-routes.ts'
 import { decisionRoutes } from './decision-routes.ts'
-import { eventRoutes } from './event-routes.ts'
+import { erasureRoutes } from './erasure-routes.ts'
 import { explainRoutes } from './explain-routes.ts'
-import { mailboxRoutes } from './mailbox-routes.ts'
+import { mailboxReadingRoutes } from './mailbox-reading-routes.ts'
 import { noticeRoutes } from './notice-routes.ts'
 import { streamRoutes } from './stream-routes.ts'
 import { systemRoutes } from './system-routes.ts'
@@ -22,9 +22,9 @@ export function whatHappenedRoutes(app: HttpApp, world: WhatHappenedWorld): void
   noticeRoutes(app, world)
   deadLetterRoutes(app, world)
   auditRoutes(app, world)
-  mailboxRoutes(app, world)
+  mailboxReadingRoutes(app, world)
   approvalRoutes(app, world)
   usageRoutes(app, world)
   systemRoutes(app, world)
-  eventRoutes(app, world)
+  erasureRoutes(app, world)
 }

@@ -14,7 +14,7 @@ const STATES = ['queued', 'leased', 'failed', 'done', 'dead', 'cancelled', 'expi
 const messagesQuery = pageQuery.extend({ state: z.enum(STATES).optional() })
 
 /** An agent sees its own mailbox; who may read sees all of the tenant's. */
-export function mailboxRoutes(app: HttpApp, world: WhatHappenedWorld): void {
+export function mailboxReadingRoutes(app: HttpApp, world: WhatHappenedWorld): void {
   const { model } = world
   app.get('/v1/mailboxes', { schema: { querystring: pageQuery } }, async request => {
     const { tenant } = await permitted(world, request, 'read')

@@ -18,7 +18,7 @@ import type { WhatHappenedWorld } from './what-happened-world.ts'
  * for messages), messages that an executor has claimed or still may claim, results that runs
  * reported, dead letters, and whatever agents have done with what they read.
  */
-export function eventRoutes(app: HttpApp, world: WhatHappenedWorld): void {
+export function erasureRoutes(app: HttpApp, world: WhatHappenedWorld): void {
   const { model } = world
   app.delete('/v1/events', { schema: { querystring: eventNameQuery } }, async (request, reply) => {
     const by = await permitted(world, request, 'policy:write')

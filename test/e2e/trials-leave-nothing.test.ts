@@ -12,8 +12,8 @@ import { changesBetween, dumpState, type StateDump } from '#test/support/state-d
 import { createScene, type Scene } from './suite/scene.ts'
 
 const CONDITION = { criterion: 'the customer asks for a refund' }
-/** What trials are made of, what they cost, and who owned a partition. */
-const ALLOWED = /^topic (trials|trials\.results|usage)\/|^(document|key) .*\bmark\//
+/** What trials are made of, and what they cost. */
+const ALLOWED = /^topic (trials|trials\.results|usage) /
 const TEXTS = ['I would like a refund, please.', 'My parcel has not arrived.', 'A refund, now.']
 
 async function tryEverything(s: Scene, subscription: string): Promise<void> {
@@ -48,12 +48,17 @@ function leavesNothing(kind: BackboneKind, skip: string | false = false): void {
       const s = createScene(createApi(host.url, host.key), 'leave')
       const limits = { cooldownMs: 3_600_000, cooldownRule: 'drop' } as const
       const { id } = await s.subscribe(limits, { condition: CONDITION })
-      for (const text of TEXTS) await s.fate(await s.api.subscription(id), { data: { text } })
+      for (const text of TEXTS) await s.send({ data: { text } })
+      await eventually('all fates', async () => {
+        const made = await s.api.decisions({ subscription: id })
+        const final = made.filter(({ fate }) => fate !== 'held')
+        return final.length === TEXTS.length ? final : `${final.length} fates`
+      })
       const before = await atRest(host)
       await tryEverything(s, id)
       const after = await atRest(host)
       const all = changesBetween(before, after)
-      assert.ok(all.some(line => line.startsWith('topic trials.results/')))
+      assert.ok(all.some(line => line.startsWith('topic trials.results ')))
       assert.deepEqual(
         all.filter(line => !ALLOWED.test(line)),
         [],
@@ -64,12 +69,25 @@ function leavesNothing(kind: BackboneKind, skip: string | false = false): void {
   })
 }
 
-/** What a host holds that has been told to leave; it goes on afterwards. */
+/**
+ * What a host holds while nothing is under way. The embedded one has its file to itself and leaves
+ * for it; of the distributed one two readings in a row are the same, for a restart would append
+ * again what it finds in outboxes.
+ */
 async function atRest(host: HostProcess): Promise<StateDump> {
-  await host.terminate()
-  const dump = await dumpState(host)
-  await host.restart()
-  return dump
+  if (host.kind === 'embedded') {
+    await host.terminate()
+    const dump = await dumpState(host)
+    await host.restart()
+    return dump
+  }
+  let last = await dumpState(host)
+  return eventually('no change', async () => {
+    const now = await dumpState(host)
+    const moved = changesBetween(last, now)
+    last = now
+    return moved.length === 0 ? now : `changed: ${moved[0]}`
+  })
 }
 
 describe('trying a condition changes nothing but usage', () => {

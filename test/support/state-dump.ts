@@ -7,12 +7,14 @@ import type { HostProcess } from './host-process.ts'
 import { liveInfra } from './live-infra.ts'
 
 /**
- * A line of its own for every record (`topic decisions/0/17`) and every entry of the store
- * (`document …`, `counter …`), with what it holds. Signs of life are left out.
+ * A line of its own for every record (`topic decisions key value`) and every entry of the store
+ * (`document …`, `counter …`), with what it holds. Not in it: signs of life, and who owns which
+ * partition with what it may still have to append. A record that was appended twice is one line:
+ * whoever takes a partition over repeats what it finds unconfirmed, and that changes nothing.
  */
 export type StateDump = ReadonlyMap<string, string>
 
-/** Reads everything of a host that is stopped: its file is its own while it runs. */
+/** Reads everything. An embedded host must be stopped: its file is its own while it runs. */
 export function dumpState(host: HostProcess): Promise<StateDump> {
   return host.kind === 'embedded' ? dumpFile(host.dataDir) : dumpLive(host.topicPrefix)
 }
@@ -23,6 +25,8 @@ export function changesBetween(before: StateDump, after: StateDump): string[] {
   return [...names].filter(name => before.get(name) !== after.get(name)).sort()
 }
 
+/** Marks, fences and outboxes of owners, and the store's clock. */
+const isOwnership = (key: string) => /\bmark\/|:f:fence\/|:o:outbox\/|:clock$/.test(key)
 const isSignOfLife = (key: string) => key.startsWith('heartbeat')
 
 async function dumpFile(directory: string): Promise<StateDump> {
@@ -30,20 +34,18 @@ async function dumpFile(directory: string): Promise<StateDump> {
   const file = new DatabaseSync(join(directory, 'ambit.sqlite'), { readOnly: true })
   const all = (sql: string) => file.prepare(sql).all() as Record<string, unknown>[]
   try {
-    for (const row of all(`select topic.name, stream % 1024 as partition, "offset",
-      cast(key as text) as key, hex(value) as value from log join topic on topic.id = stream / 1024`)) {
-      const { name, partition, offset, key, value } = row
+    for (const row of all(`select topic.name, cast(key as text) as key,
+      hex(value) as value from log join topic on topic.id = stream / 1024`)) {
+      const { name, key, value } = row
       if (isSignOfLife(String(key))) continue
-      dump.set(`topic ${name}/${partition}/${offset}`, `${key} ${value}`)
+      dump.set(`topic ${name} ${key} ${value}`, '')
     }
     for (const { tenant, key, body } of all('select tenant, key, body from document'))
-      dump.set(`document ${tenant} ${key}`, String(body))
+      if (!isOwnership(String(key))) dump.set(`document ${tenant} ${key}`, String(body))
     for (const { tenant, counter, field, amount } of all('select * from counter'))
       dump.set(`counter ${tenant} ${counter} ${field}`, String(amount))
     for (const { tenant, queue, id, at } of all('select * from due'))
       dump.set(`due ${tenant} ${queue} ${id}`, String(at))
-    for (const { tenant, outbox, id } of all('select tenant, outbox, id from outbox'))
-      dump.set(`outbox ${tenant} ${outbox} ${id}`, '')
     return dump
   } finally {
     file.close()
@@ -80,8 +82,8 @@ async function readTopics(brokers: string[], prefix: string, dump: Map<string, s
           for (const { offset, key, value } of messages) {
             if (isSignOfLife(String(key)) || Number(offset) >= (left.get(name) ?? Infinity))
               continue
-            const line = `topic ${topic.slice(prefix.length)}/${partition}/${offset}`
-            dump.set(line, `${key} ${value?.toString('hex')}`)
+            const text = value?.toString('hex')
+            dump.set(`topic ${topic.slice(prefix.length)} ${key} ${text}`, '')
           }
           if (Number(messages.at(-1)?.offset) + 1 >= (left.get(name) ?? 0)) left.delete(name)
           if (left.size === 0) resolve()
@@ -99,7 +101,8 @@ async function readKeys(url: string, prefix: string, dump: Map<string, string>) 
   for (const match of [`${prefix}*`, `{${prefix}*`]) {
     for await (const keys of redis.scanStream({ match, count: 1000 })) {
       for (const key of keys as string[]) {
-        dump.set(`key ${key}`, (await redis.dumpBuffer(key))?.toString('hex') ?? '')
+        if (!isOwnership(key))
+          dump.set(`key ${key}`, (await redis.dumpBuffer(key))?.toString('hex') ?? '')
       }
     }
   }

@@ -16,11 +16,12 @@ import type { Loaded, StateStore } from '#kernel/ports/state-store.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { Candidate, EventRef } from '#schemas/generated/records.ts'
 import { admit, type GuardGlance, limitsOf, type Skip } from './judge/admission.ts'
-import { type Finished, finishBatch } from './judge/finish-batch.ts'
+import { type Answered, type Finished, finishBatch } from './judge/finish-batch.ts'
 import { type JudgeItem, judgeItemOf } from './judge/judge-item.ts'
 import { type ItemFate, judgeItems } from './judge/judge-items.ts'
+import { askKey } from './judge/judge-memory.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
-import type { JudgeInput } from './judge/judge-step.ts'
+import { type JudgeCandidate, type JudgeInput, subscriptionOf } from './judge/judge-step.ts'
 import { judgeOffline } from './judge/offline/offline-judge.ts'
 import { checkFacts, occursIn, type ValidVerdict } from './judge/validate-verdicts.ts'
 import { type CachedVerdict, verdictKey } from './judge/verdict-cache.ts'
@@ -38,7 +39,7 @@ export interface BatchWorld {
 }
 
 /** One candidate on its way. */
-interface Entry extends JudgeInput {
+interface Entry extends JudgeCandidate {
   body: CloudEvent | undefined
   item: JudgeItem
   result?: Finished['result']
@@ -47,13 +48,15 @@ interface Entry extends JudgeInput {
 
 /** Judges a batch of one lane and writes what became of it. */
 export async function judgeBatch(world: BatchWorld, batch: LaneBatch<JudgeInput>): Promise<void> {
-  const entries = await readEntries(world, batch)
-  const [first] = entries
+  const inputs = batch.items.map(({ value }) => value)
+  const [first] = inputs
   if (!first) return
-  const subscription = world.directory.subscription(batch.tenant, first.candidate.subscription)
+  const id = subscriptionOf(first)
+  const entries = await readEntries(world, inputs)
+  const subscription = world.directory.subscription(batch.tenant, id)
   const condition = subscription?.condition ?? undefined
   for (const entry of entries) {
-    if (entry.candidate.verdict) entry.result = { kind: 'told', verdict: entry.candidate.verdict }
+    if (entry.candidate.verdict?.outcome === 'ask') entry.result = { kind: 'question' }
     else if (subscription && !condition) entry.result = { kind: 'no-condition' }
   }
   await admitEntries(world, batch, { entries, subscription })
@@ -62,9 +65,13 @@ export async function judgeBatch(world: BatchWorld, batch: LaneBatch<JudgeInput>
     if (open.length > 0) await judgeOpen(world, batch, { subscription, condition, open })
   }
   const { codec, settings } = world
-  const finished = entries.map(finishedOf)
+  let next = 0
+  const finished = inputs.flatMap((input): (Finished | Answered)[] =>
+    'answer' in input ? [input] : entries.slice(next, ++next).map(finishedOf),
+  )
+  const { suspendAfter } = settings
   await batch.commit({ documents: [], counters: [] }, unit =>
-    finishBatch(unit, { subscription, finished, codec, suspendAfter: settings.suspendAfter }),
+    finishBatch(unit, { id, subscription, finished, codec, suspendAfter }),
   )
 }
 
@@ -72,7 +79,11 @@ export async function judgeBatch(world: BatchWorld, batch: LaneBatch<JudgeInput>
 export async function judgeDry(
   world: BatchWorld,
   batch: LaneBatch<unknown>,
-  task: { subscription: Subscription; condition: Condition; candidates: JudgeInput['candidate'][] },
+  task: {
+    subscription: Subscription
+    condition: Condition
+    candidates: JudgeCandidate['candidate'][]
+  },
 ): Promise<Finished[]> {
   const { subscription, condition, candidates } = task
   const open: Entry[] = candidates.map(candidate => {
@@ -87,11 +98,12 @@ function finishedOf({ candidate, result, spent, item: { isCut } }: Entry): Finis
   return { candidate, result: result ?? { kind: 'no-condition' }, spent, isCut }
 }
 
-async function readEntries(world: BatchWorld, { items }: LaneBatch<JudgeInput>): Promise<Entry[]> {
-  const refs = items.flatMap(({ value }) => value.candidate.event.ref ?? [])
+async function readEntries(world: BatchWorld, inputs: JudgeInput[]): Promise<Entry[]> {
+  const candidates = inputs.flatMap(input => ('answer' in input ? [] : input.candidate))
+  const refs = candidates.flatMap(({ event }) => event.ref ?? [])
   const bodies = refs.length > 0 ? await world.readBodies(refs) : []
   let next = 0
-  return items.map(({ value: { candidate } }) => {
+  return candidates.map(candidate => {
     const body = candidate.event.ref ? bodies[next++] : toCloudEvent(candidate.event)
     const item = judgeItemOf(body ?? toCloudEvent(candidate.event))
     return { candidate, body, item, spent: [] }
@@ -132,6 +144,10 @@ async function admitEntries(
   }
   for (const entry of waiting) {
     const { candidate } = entry
+    if (documentOf(loaded, askKey(id, candidate.candidateId))) {
+      entry.result = { kind: 'asked' }
+      continue
+    }
     const skip = admit(facts, {
       candidate,
       knownFate: documentOf<{ fate: string }>(loaded, candidateKey(id, candidate.candidateId))
@@ -145,7 +161,11 @@ async function admitEntries(
 }
 
 function documentsOf({ subscription, candidateId, occurrenceId }: Candidate): string[] {
-  return [candidateKey(subscription, candidateId), claimKey(subscription, occurrenceId)]
+  return [
+    candidateKey(subscription, candidateId),
+    claimKey(subscription, occurrenceId),
+    askKey(subscription, candidateId),
+  ]
 }
 
 function takes(subscription: Subscription, { body, candidate }: Entry): boolean {

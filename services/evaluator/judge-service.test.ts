@@ -4,7 +4,6 @@ import { guardKey } from '#kernel/domain/guard-keys.ts'
 import type { StructuredResult } from '#kernel/ports/model.ts'
 import { createJudgeBench, honest, TENANT } from '#test/support/judge-bench.ts'
 import { failing } from '#test/support/step-bench.ts'
-import { askKey } from './judge/judge-memory.ts'
 
 type Bench = ReturnType<typeof createJudgeBench>
 let world: Bench | undefined
@@ -259,32 +258,6 @@ describe('failure', () => {
       bench.model.calls.map(call => call.outputTokensMax),
       [600, 2400],
     )
-  })
-})
-
-describe('a question', () => {
-  const condition = { minConfidence: 0.95, askConfidence: 0.5 }
-  it('waits, is appended again before its topic forgets it, and ends with an answer', async () => {
-    const bench = open()
-    bench.subscribe('s1', { condition })
-    await bench.start('one')
-    const [id = ''] = await bench.send('s1', 'yes')
-    const asked = () => bench.rows('evaluations', 'candidate').filter(({ verdict }) => verdict)
-    await bench.clock.until(() => asked().length === 1)
-    assert.equal(bench.judged().length, 0)
-    assert.equal(bench.rows('notices', 'notice')[0]?.kind, 'ask')
-    const key = askKey('s1', id)
-    const held = async () =>
-      (await bench.store.open('t').load({ tenant: TENANT, documents: [key] })).documents.size
-    assert.equal(await held(), 1)
-    const [question] = asked()
-    assert.ok(question?.verdict)
-    const answer = { ...question, verdict: { ...question.verdict, outcome: 'matched' } }
-    await bench.answer(answer)
-    await hasJudged(bench, 1)
-    assert.equal(bench.judged()[0]?.verdict?.outcome, 'matched')
-    assert.equal(await held(), 0)
-    assert.equal(bench.model.calls.length, 1)
   })
 })
 

@@ -8,7 +8,7 @@ import { type RunningStep, runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
-import { createJudgeStep } from './judge/judge-step.ts'
+import { createJudgeStep, type JudgeStepOptions } from './judge/judge-step.ts'
 import { createTrialJudgeStep } from './judge/trial-judge-step.ts'
 import { type BatchWorld, judgeBatch } from './judge-batch-worker.ts'
 import { type CallWorld, createJudgeCaller } from './judge-call-worker.ts'
@@ -38,7 +38,8 @@ export async function startJudge(
     readBodies: refs => reader.readBodies(log, refs),
   }
   logger.info({ models: settings.names }, 'judging')
-  const judge = createJudgeStep({ codec, settings, work: batch => judgeBatch(batchWorld, batch) })
+  const work: JudgeStepOptions['work'] = batch => judgeBatch(batchWorld, batch)
+  const judge = createJudgeStep({ codec, directory, settings, work })
   const trials = createTrialJudgeStep(codec, batch => judgeTrials(batchWorld, batch))
   return [await runStep(judge, world), await runStep(trials, world)]
 }

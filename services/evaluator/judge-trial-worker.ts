@@ -18,7 +18,7 @@ import type { Output } from '#kernel/domain/unit-of-work.ts'
 import type { LaneBatch } from '#kernel/host/step.ts'
 import { type Finished, verdictOf } from './judge/finish-batch.ts'
 import { judgeItemOf } from './judge/judge-item.ts'
-import type { JudgeInput } from './judge/judge-step.ts'
+import type { JudgeCandidate } from './judge/judge-step.ts'
 import { tokensBound } from './judge/plan-call.ts'
 import type { TrialInput } from './judge/trial-judge-step.ts'
 import { type TrialMemory, trialUnit } from './judge/trial-unit.ts'
@@ -83,7 +83,7 @@ function specOf({ subscription }: OpenTrial): MatchSpec {
 
 function candidateOf({ id, tenant, subscription, at }: OpenTrial, item: TrialItem, index: number) {
   const { event } = item
-  const candidate: JudgeInput['candidate'] = {
+  const candidate: JudgeCandidate['candidate'] = {
     ...{ kind: 'candidate', tenant, subscription: subscription.id, version: subscription.version },
     candidateId: hashId('c', tenant, subscription.id, id, index),
     occurrenceId: occurrenceIdOf(tenant, subscription.id, dedupKeyOf(event)),

@@ -3,6 +3,7 @@
  * a reservation and its bill, and when a process or the store is lost there.
  */
 import { defaultAgent } from '#kernel/domain/agent.ts'
+import { type AskDecision, answerRecord } from '#kernel/domain/ask.ts'
 import { budgetCounter } from '#kernel/domain/budget-counters.ts'
 import { dedupKeyOf } from '#kernel/domain/event.ts'
 import { toEventRecord } from '#kernel/domain/event-record.ts'
@@ -12,6 +13,7 @@ import { type PolicyInput, policySchema } from '#kernel/domain/policy.ts'
 import type { Condition, Subscription } from '#kernel/domain/subscription.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { RunningStep } from '#kernel/host/step-runner.ts'
+import type { OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { StructuredRequest, StructuredResult } from '#kernel/ports/model.ts'
 import { createRecordCodec, type RecordTypes } from '#schemas/codec.ts'
 import type { Candidate } from '#schemas/generated/records.ts'
@@ -70,15 +72,7 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
   const rows = <N extends keyof RecordTypes>(topic: string, record: N): RecordTypes[N][] =>
     log.records(topic).flatMap(({ value }) => (value ? [codec.decode(record, value)] : []))
   let sent = 0
-  const append = (candidates: Candidate[]) =>
-    log.open('producer').append(
-      candidates.map(candidate => ({
-        topic: 'evaluations',
-        key: tenantKey(TENANT, candidate.subscription),
-        value: codec.encode('candidate', candidate),
-        headers: { ce_tenant: TENANT, ce_id: candidate.candidateId },
-      })),
-    )
+  const append = (candidates: Candidate[]) => log.open('producer').append(candidates.map(recordOf))
   return {
     ...{ bench, clock, log, store, model, subscriptions, rows, during },
     /** Starts a process; its `crash` leaves everything unanswered. */
@@ -102,8 +96,11 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
       }
     },
     async stop() {
-      delete bench.faults.beforeStore
+      for (const fault of ['beforeLog', 'beforeStore', 'afterStore'] as const) {
+        delete bench.faults[fault]
+      }
       await during(Promise.all([...running].map(each => each.stop())))
+      running.clear()
     },
     subscribe(id: string, more: { limits?: Partial<Limits>; condition?: Partial<Condition> } = {}) {
       subscriptions.set(id, subscriptionOf(id, more))
@@ -114,8 +111,11 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
       await append(made)
       return made.map(({ candidateId }) => candidateId)
     },
-    /** A person's answer to a question. */
-    answer: (candidate: Candidate) => append([candidate]),
+    /** Records as they are: what is read again. */
+    append,
+    /** People's answers to a question, in this order. */
+    answer: (subscription: string, candidateId: string, ...given: GivenAnswer[]) =>
+      append(answersTo({ subscription, candidateId }, given, clock.now())),
     /** Candidates for the guard, repeats left out. */
     judged(): Candidate[] {
       const first = new Map<string, Candidate>()
@@ -132,6 +132,29 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
       return counters.get(name) ?? 0
     },
   }
+}
+
+function recordOf(candidate: Candidate): OutgoingRecord {
+  return {
+    topic: 'evaluations',
+    key: tenantKey(TENANT, candidate.subscription),
+    value: codec.encode('candidate', candidate),
+    headers: { ce_tenant: TENANT, ce_id: candidate.candidateId },
+  }
+}
+
+/** What a person decides, and who. */
+type GivenAnswer = [decision: AskDecision, by: string]
+
+function answersTo(
+  ask: { subscription: string; candidateId: string },
+  given: GivenAnswer[],
+  now: number,
+): Candidate[] {
+  const at = new Date(now).toISOString()
+  return given.map(([decision, by]) =>
+    answerRecord({ tenant: TENANT, ...ask }, { decision, by, at }),
+  )
 }
 
 interface ScriptedModel {

@@ -95,8 +95,9 @@ function event(
   return matches() ? null : skip('inactive', 'state', 'superseded')
 }
 
-function happenedAt({ event: record, recordedAt }: Applicant['candidate']): number | undefined {
-  const { time, recordedtime } = record.attributes
+/** When the event happened, else when it was received. */
+export function happenedAt({ event, recordedAt }: Candidate): number | undefined {
+  const { time, recordedtime } = event?.attributes ?? {}
   const told = typeof time === 'string' ? parseRfc3339(time) : undefined
   const received = typeof recordedtime === 'string' ? parseRfc3339(recordedtime) : undefined
   return told ?? received ?? recordedAt ?? undefined
@@ -178,7 +179,8 @@ function cooldown({
   return skip('cooldown', 'cooldown', 'inside-cooldown', details)
 }
 
-function skip(
+/** A reason not to ask. */
+export function skip(
   fate: Fate,
   stage: Stage,
   reason: string,

@@ -4,12 +4,14 @@
  * - `judge/<subscription>`: failed evaluations in a row.
  * - `judged/<subscription>/<candidate>`: calls begun for a candidate, so that each is charged once.
  * - `reservation/<id>`: what a call in flight holds of the budgets; it expires by itself.
- * - `ask/<subscription>/<candidate>`: a match that waits for a person.
+ * - `ask/<subscription>/<candidate>`: a match that waits for a person; after its end, the mark that
+ *   it is over.
  * - `verdict/<hash>`: the cache, see `verdict-cache.ts`.
  */
 
 import type { BudgetWhat } from '#kernel/domain/budget-counters.ts'
 import { splitTenantKey, tenantKey } from '#kernel/domain/ids.ts'
+import type { Verdict } from '#schemas/generated/records.ts'
 
 export interface JudgeState {
   failures: number
@@ -25,10 +27,22 @@ export interface Reservation {
   isReleased: boolean
 }
 
-export interface AskDocument {
+/** A question that waits. */
+export interface OpenAsk {
   /** Encoded candidate with its verdict, base64. */
   candidate: string
+  /** When it was last appended, store time. */
+  appendedAt: number
 }
+
+/** The mark of a question that is over: its verdict says how. */
+export interface EndedAsk {
+  ended: Verdict
+  /** When it ended, store time. */
+  at: number
+}
+
+export type AskDocument = OpenAsk | EndedAsk
 
 const DAY_MS = 86_400_000
 
@@ -36,6 +50,10 @@ const DAY_MS = 86_400_000
 export const JUDGED_TTL_MS = 9 * DAY_MS
 /** A held `ask` is appended again well before `evaluations` forgets it (8 days). */
 export const ASK_AGAIN_MS = 6 * DAY_MS
+/** How often a held `ask` is looked at: it may have lapsed since. */
+export const ASK_LOOK_MS = DAY_MS
+/** The mark of an ended one outlives every record of it in `evaluations` (8 days, in segments of one). */
+export const ENDED_ASK_TTL_MS = 10 * DAY_MS
 /** How long a settled or released reservation is remembered. */
 export const RESERVATION_TTL_MS = DAY_MS
 

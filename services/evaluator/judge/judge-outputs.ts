@@ -1,10 +1,11 @@
 /** Everything that judging writes besides its documents: one function per noun. */
+import type { AskFacts } from '#kernel/domain/ask.ts'
 import { hashId, tenantKey } from '#kernel/domain/ids.ts'
 import { moneyText } from '#kernel/domain/model-price.ts'
 import { objectKey } from '#kernel/domain/object-key.ts'
 import { dayOf } from '#kernel/domain/period.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
+import type { Output, UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type {
   Candidate,
   Change,
@@ -19,28 +20,32 @@ import type { Share } from './share-usage.ts'
 export const JUDGE_STAGE = 'judge'
 
 /** The candidate with its verdict, or with the reason why none was asked for. */
-export function emitCandidate(
-  unit: UnitOfWork,
-  topic: 'candidates' | 'evaluations',
-  candidate: Candidate,
-): void {
+export function emitCandidate(unit: UnitOfWork, candidate: Candidate): void {
+  unit.emit(candidateOutput('candidates', { ...candidate, at: unit.now }))
+}
+
+/**
+ * A candidate on its way to the guard, or one that waits for a person: that keeps the time at which
+ * it was matched, however often it is appended.
+ */
+export function candidateOutput(topic: 'candidates' | 'evaluations', candidate: Candidate): Output {
   const { tenant, subscription, candidateId, event } = candidate
   const traceparent = event?.attributes.traceparent
-  unit.emit({
+  return {
     topic,
     key: tenantKey(tenant, subscription),
     id: topic === 'candidates' ? candidateId : `${candidateId}/ask`,
     tenant,
-    value: { ...candidate, at: unit.now },
+    value: candidate,
     ...(typeof traceparent === 'string' ? { traceparent } : {}),
-  })
+  }
 }
 
-/** The audit copy of a verdict. */
+/** The audit copy of a verdict; of one that was put to a person, once more with its `end`. */
 export function emitVerdict(
   unit: UnitOfWork,
   candidate: Candidate,
-  { verdict, version }: { verdict: Verdict; version: number },
+  { verdict, version, end }: { verdict: Verdict; version: number; end?: 'answer' | 'lapse' },
 ): void {
   const { tenant, subscription, candidateId } = candidate
   const { id, outcome, confidence, model, cached, body } = verdict
@@ -50,11 +55,11 @@ export function emitVerdict(
     ...{ model, outcome, confidence, cached, attempts, body, at: unit.now },
   }
   const key = tenantKey(tenant, subscription)
-  unit.emit({ topic: 'verdicts', key, id: `${id}/${attempts}`, tenant, value })
+  unit.emit({ topic: 'verdicts', key, id: `${id}/${end ?? attempts}`, tenant, value })
 }
 
 /** What a verdict says besides its outcome. Evidence and reason are untrusted text. */
-export interface VerdictBody {
+export interface VerdictBody extends AskFacts {
   evidence: { quote: string; pointer: string }[]
   reason: string
   criterionHash: string

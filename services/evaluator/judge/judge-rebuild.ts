@@ -1,27 +1,34 @@
 /**
  * Gives a lost store back what judging remembered (I5): spending from `usage`, failures in a row
- * from `verdicts`, open questions from `evaluations`. The cache starts empty: a text may be paid
- * for once more, and reservations of calls in flight are gone with their calls.
+ * and ended questions from `verdicts`, open ones from `evaluations`. The cache starts empty: a text
+ * may be paid for once more, and reservations of calls in flight are gone with their calls.
  */
+import { hasEnded } from '#kernel/domain/ask.ts'
 import { budgetCounters, moneyMicros } from '#kernel/domain/budget-counters.ts'
 import type { Rebuild, Restored } from '#kernel/host/step.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
-import type { Candidate, Usage, VerdictRecord } from '#schemas/generated/records.ts'
+import type { Candidate, Usage, Verdict, VerdictRecord } from '#schemas/generated/records.ts'
+import { endedOutput } from './asks.ts'
 import {
-  ASK_AGAIN_MS,
+  ASK_LOOK_MS,
   type AskDocument,
   askKey,
   dueId,
+  ENDED_ASK_TTL_MS,
+  type EndedAsk,
   JUDGED_TTL_MS,
   type JudgedDocument,
   type JudgeState,
   judgedKey,
   judgeKey,
+  type OpenAsk,
 } from './judge-memory.ts'
 import { JUDGE_STAGE } from './judge-outputs.ts'
 import { DUE_QUEUE } from './spending.ts'
 
 const DAY_MS = 86_400_000
+/** An end is sent to the guard again for as long as the guard surely recognises it. */
+const END_AGAIN_MS = 7 * DAY_MS
 
 /** Reads `usage`, then `verdicts`, then `evaluations`. */
 export function judgeRebuild(codec: RecordCodec, suspendAfter: number): Rebuild {
@@ -29,10 +36,10 @@ export function judgeRebuild(codec: RecordCodec, suspendAfter: number): Rebuild 
   return {
     sources: [
       { topic: 'usage', ageMs: 32 * DAY_MS },
-      { topic: 'verdicts', ageMs: JUDGED_TTL_MS },
+      { topic: 'verdicts', ageMs: Math.max(JUDGED_TTL_MS, ENDED_ASK_TTL_MS) },
       { topic: 'evaluations' },
     ],
-    fold(of, { topic, value }, now) {
+    fold(of, { topic, value, timestamp }, now) {
       if (!value) return
       if (topic === 'usage') {
         const usage = codec.decode('usage', value)
@@ -42,10 +49,13 @@ export function judgeRebuild(codec: RecordCodec, suspendAfter: number): Rebuild 
         foldUsage(restored, seen, usage, now)
       } else if (topic === 'verdicts') {
         const verdict = codec.decode('verdict', value)
-        foldVerdict(of(verdict.tenant), verdict, suspendAfter)
+        const restored = of(verdict.tenant)
+        if (hasEnded(verdict)) foldEnd(restored, verdict)
+        else foldVerdict(restored, verdict, suspendAfter)
       } else if (topic === 'evaluations') {
         const candidate = codec.decode('candidate', value)
-        if (candidate.verdict) foldQuestion(of(candidate.tenant), codec, candidate, now)
+        const isQuestion = candidate.kind === 'candidate' && candidate.verdict?.outcome === 'ask'
+        if (isQuestion) foldQuestion(of(candidate.tenant), codec, { candidate, timestamp, now })
       }
     },
   }
@@ -91,22 +101,34 @@ function foldVerdict(
   documents.set(key, { version: (held?.version ?? 0) + 1, value: { failures } })
 }
 
-/** A question is open until an answer to it was appended after it. */
-function foldQuestion(
-  { documents, due }: Restored,
-  codec: RecordCodec,
-  candidate: Candidate,
-  now: number,
-): void {
-  const { subscription, candidateId, verdict } = candidate
+/** An end stands, whatever else is read of the question (A1). */
+function foldEnd({ documents }: Restored, record: VerdictRecord): void {
+  const { id, subscription, candidateId, outcome, confidence, model, cached, body, at } = record
+  const ended: Verdict = { id, outcome, confidence, model, cached, body }
+  const value: EndedAsk = { ended, at }
   const key = askKey(subscription, candidateId)
-  const id = dueId({ kind: 'ask', subscription, candidateId })
-  if (verdict?.outcome !== 'ask') {
-    documents.delete(key)
-    due.delete(id)
+  documents.set(key, { version: 1, value, ttlMs: ENDED_ASK_TTL_MS })
+}
+
+/** A question is open unless its end was read before: `verdicts` come first. */
+function foldQuestion(
+  { documents, due, outputs }: Restored,
+  codec: RecordCodec,
+  { candidate, timestamp, now }: { candidate: Candidate; timestamp: number; now: number },
+): void {
+  const { subscription, candidateId } = candidate
+  const key = askKey(subscription, candidateId)
+  const known = documents.get(key)?.value as AskDocument | undefined
+  if (known && 'ended' in known) {
+    // Its append may have been cut off behind that of the verdict.
+    if (now - known.at < END_AGAIN_MS) outputs.push(endedOutput(candidate, known.ended, now))
     return
   }
-  const value: AskDocument = { candidate: codec.encode('candidate', candidate).toBase64() }
+  const value: OpenAsk = {
+    candidate: codec.encode('candidate', candidate).toBase64(),
+    appendedAt: timestamp,
+  }
   documents.set(key, { version: 1, value })
-  due.set(id, { queue: DUE_QUEUE, id, at: Math.max(now, candidate.at + ASK_AGAIN_MS) })
+  const id = dueId({ kind: 'ask', subscription, candidateId })
+  due.set(id, { queue: DUE_QUEUE, id, at: now + ASK_LOOK_MS })
 }

@@ -52,3 +52,37 @@ it('a verdict about another criterion is superseded', () => {
   assert.equal(at(hashOf(condition)), 'next')
   assert.equal(at(hashOf({ ...condition, criterion: 'a complaint' })), 'inactive')
 })
+
+it('a person’s answer stands in the place of the model’s confidence', () => {
+  const at = '2026-11-30T10:00:00.000Z'
+  const decided = (decision: 'accept' | 'ignore', criterion: string | null = 'a refund') => {
+    const outcome = decision === 'accept' ? 'matched' : 'not-matched'
+    const answer = { decision, by: 'user:bo', at }
+    const body = { criterionHash: hashOf(condition), answer }
+    const verdict = { id: 'v', outcome, confidence: 0.5, model: 'm', cached: false, body }
+    const now = criterion === null ? null : { ...condition, criterion }
+    return stageContext({ subscription: { condition: now }, context: { verdict } })
+  }
+  const accepted = decided('accept')
+  assert.deepEqual(
+    [fateOf(verdictStage(accepted)), fateOf(judgedStage(accepted))],
+    ['next', 'next'],
+  )
+  const details = { by: 'user:bo', at, confidence: 0.5, verdictId: 'v' }
+  const ignored = { fate: 'rejected', stage: 'verdict', reason: 'ignored', details }
+  assert.deepEqual(verdictStage(decided('ignore')), ignored)
+  assert.deepEqual(verdictStage(decided('ignore', null)), ignored, 'also without a condition')
+  assert.equal(fateOf(verdictStage(decided('accept', 'a complaint'))), 'inactive')
+  assert.equal(fateOf(verdictStage(decided('ignore', 'a complaint'))), 'inactive')
+})
+
+it('a question that nobody answered ends as the evaluator said, with or without a condition', () => {
+  const end = { fate: 'stale', stage: 'state', reason: 'too-old', details: { ageMs: 5 } }
+  const body = { lapse: { ...end, at: '2026-11-30T10:00:00.000Z' } }
+  const verdict = { id: 'v', outcome: 'ask', confidence: 0.5, model: 'm', cached: false, body }
+  for (const now of [condition, null]) {
+    const context = stageContext({ subscription: { condition: now }, context: { verdict } })
+    assert.equal(fateOf(verdictStage(context)), 'next')
+    assert.deepEqual(judgedStage(context), end)
+  }
+})

@@ -116,6 +116,13 @@ export const STEPS = {
     writes: ['trials', 'trials.results'],
     doors: ['POST /v1/test', 'POST /v1/subscriptions/{id}/test', '/v1/backtests'],
   },
+  approvals: {
+    service: 'control-plane',
+    reads: [],
+    tables: ['subscriptions', 'policies'],
+    writes: ['evaluations'],
+    doors: ['POST /v1/approvals/{id}, of asks'],
+  },
   'mailbox-dispatcher': {
     service: 'mailbox-dispatcher',
     reads: ['mailbox'],

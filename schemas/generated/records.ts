@@ -29,7 +29,7 @@ export interface AuditEntry {
 
 /** One event that one subscription accepted, or a change marker of that subscription. */
 export interface Candidate {
-  /** candidate or marker. */
+  /** candidate, marker or answer: a person's, to a verdict that waits. */
   kind: string
   tenant: string
   subscription: string

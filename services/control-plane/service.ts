@@ -13,6 +13,7 @@ import { readIngressEnds } from './ingress-ends.ts'
 import { labelRoutes } from './labels/label-routes.ts'
 import { openReadModel } from './read-model/read-model.ts'
 import { createRegistryStep } from './registry/registry-step.ts'
+import { answerOutput } from './routes/answer-ask.ts'
 import { applyRoutes } from './routes/apply-routes.ts'
 import { connectorRoutes } from './routes/connector-routes.ts'
 import { objectRoutes } from './routes/object-routes.ts'
@@ -70,6 +71,9 @@ export async function startControlPlane(
     ...{ authenticate: platform.authenticate, model, directory, tables, clock, logger },
     acknowledge: (tenant, id, by) => acknowledge(records, tenant, id, by),
     recordErasure: (tenant, event, by) => recordErasure(records, tenant, event, by),
+    answerAsk: async (ask, answer) => {
+      await log.append([writer.encode(answerOutput(ask, answer))])
+    },
     redrive: letter => redrive(log, letter),
     system: () => systemState({ log, tables }, configuration.AMBIT_CONTINUITY_MS),
     operatorTenant: configuration.AMBIT_TENANT,

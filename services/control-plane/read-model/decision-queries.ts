@@ -1,4 +1,5 @@
 /** `GET /v1/decisions`: one row per candidate, newest first. */
+import { hasEnded } from '#kernel/domain/ask.ts'
 import { instantOf } from '#kernel/domain/message-view.ts'
 import { eventHash } from './event-hash.ts'
 import { conditions, type Page, type PageRequest, pageOfRows, placeOf } from './page-of-rows.ts'
@@ -134,7 +135,7 @@ export function decisionItem(row: DecisionRow): DecisionItem {
     event: { source: row.source, id: row.event_id, type: row.type, time: row.time },
     fate: row.fate ?? 'held',
     stage: row.stage ?? 'verdict',
-    reason: row.reason ?? 'waits-for-verdict',
+    reason: row.reason ?? waitsFor(row),
     details: row.details === null ? null : JSON.parse(row.details),
     repeats: row.repeats,
     ...(row.message_id === null ? {} : { messageId: row.message_id }),
@@ -143,6 +144,13 @@ export function decisionItem(row: DecisionRow): DecisionItem {
     policyVersion: row.policy_version ?? 0,
     at: instantOf(row.at ?? row.matched_at ?? 0),
   }
+}
+
+/** Of a held candidate: what comes next. */
+function waitsFor({ verdict }: DecisionRow): string {
+  if (verdict === null) return 'waits-for-verdict'
+  const body: unknown = JSON.parse(verdict)
+  return hasEnded({ body }) ? 'waits-for-guard' : 'waits-for-answer'
 }
 
 /** The row of one candidate, decided or not. */

@@ -2,6 +2,7 @@
  * `GET /v1/explain`: why one event did, or did not, wake the agent of one subscription. Every
  * check that stands between the two, in order, with what it wanted and what it found.
  */
+import { askFactsOf } from '#kernel/domain/ask.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { STAGES } from '#kernel/domain/fate.ts'
 import { compileFilters, type MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
@@ -190,8 +191,12 @@ function conditionSteps(
     const outcome = fate === 'held' ? 'waiting' : 'skipped'
     return [{ step, outcome, expected, actual: null, reason }]
   }
-  const outcome = stage === 'verdict' && fate !== 'held' ? 'failed' : 'passed'
-  return [{ step, outcome, expected, actual: verdict }]
+  const shown = { step, expected, actual: verdict }
+  if (fate === 'held') return [{ ...shown, outcome: 'waiting', reason }]
+  if (askFactsOf({ body: verdict }).lapse) {
+    return [{ ...shown, outcome: 'failed', reason: 'nobody-answered' }]
+  }
+  return [{ ...shown, outcome: stage === 'verdict' ? 'failed' : 'passed' }]
 }
 
 /** What a stage that lets a candidate pass has seen is not stored; what stopped it is. */

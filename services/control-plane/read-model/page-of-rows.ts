@@ -31,6 +31,16 @@ export function placeOf(list: string, cursor: string | undefined): number | unde
   )
 }
 
+/** Does the cursor go on in this list? False for none. */
+export function isCursorOf(list: string, cursor: string | undefined): boolean {
+  return cursor !== undefined && Buffer.from(cursor, 'base64url').toString().startsWith(`${list} `)
+}
+
+/** A cursor behind this place of a list. */
+export function cursorAt(list: string, place: number): string {
+  return Buffer.from(`${list} ${place}`).toString('base64url')
+}
+
 /** Cuts what was read with one row more than the limit. */
 export function pageOfRows<R, T>(
   list: string,
@@ -43,7 +53,7 @@ export function pageOfRows<R, T>(
   const isMore = rows.length > limit && last !== undefined
   return {
     items: shown.map(shape.view),
-    next: isMore ? Buffer.from(`${list} ${shape.placeOf(last)}`).toString('base64url') : null,
+    next: isMore ? cursorAt(list, shape.placeOf(last)) : null,
   }
 }
 

@@ -1,5 +1,6 @@
 /** Forgetting what is older than the window, a bite at a time: writing never waits for it. */
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
+import { IS_ASKED } from './read-model-schema.ts'
 
 /** Rows looked at, per table and bite. */
 const BITE = 500
@@ -15,14 +16,24 @@ export interface Cutoffs {
   longMs: number
 }
 
-const AGED = [
+interface Aged {
+  table: string
+  /** Instant of a row, in SQL. */
+  at: string
+  cutoff: keyof Cutoffs
+  /** Rows that stay whatever their age, in SQL. */
+  keep?: string
+}
+
+/** What waits for a person is listed as long as it waits. */
+const AGED: readonly Aged[] = [
   { table: 'events', at: 'accepted_at', cutoff: 'recentMs' },
-  { table: 'decisions', at: 'coalesce(at, matched_at)', cutoff: 'recentMs' },
+  { table: 'decisions', at: 'coalesce(at, matched_at)', cutoff: 'recentMs', keep: IS_ASKED },
   { table: 'notices', at: 'at', cutoff: 'longMs' },
   { table: 'deadletters', at: 'at', cutoff: 'longMs' },
   { table: 'approvals', at: 'coalesce(asked_at, answered_at)', cutoff: 'longMs' },
   { table: 'usage_seen', at: 'at', cutoff: 'longMs' },
-] as const
+]
 
 /** Records between two bites: half a bite, so that old rows go faster than new ones come. */
 const EVERY_RECORDS = 250
@@ -55,22 +66,19 @@ export function createPruner(database: ProjectionDatabase): Pruner {
     if (sinceBite < EVERY_RECORDS) return
     sinceBite = 0
     pruneMessages(cutoffs.recentMs)
-    for (const { table, at, cutoff } of AGED) pruneAged(database, { table, at }, cutoffs[cutoff])
+    for (const aged of AGED) pruneAged(database, aged, cutoffs[aged.cutoff])
     const day = new Date(cutoffs.longMs).toISOString().slice(0, 10)
     database.run('delete from usage_sums where day < ?', day)
   }
 }
 
 /** Rows arrive nearly in the order of time, so the old ones are at the beginning. */
-function pruneAged(
-  database: ProjectionDatabase,
-  { table, at }: { table: string; at: string },
-  cutoff: number,
-): void {
+function pruneAged(database: ProjectionDatabase, { table, at, keep }: Aged, cutoff: number): void {
+  const mayGo = keep ? `(${keep}) is not true` : 'true'
   const oldest = database.all<{ row: number; at: number }>(
-    `select row, ${at} as at from ${table} order by row limit ${BITE}`,
+    `select row, ${at} as at from ${table} where ${mayGo} order by row limit ${BITE}`,
   )
   const kept = oldest.findIndex(row => row.at >= cutoff)
   const last = kept < 0 ? oldest.at(-1) : oldest[kept - 1]
-  if (last) database.run(`delete from ${table} where row <= ?`, last.row)
+  if (last) database.run(`delete from ${table} where row <= ? and ${mayGo}`, last.row)
 }

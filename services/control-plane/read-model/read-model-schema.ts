@@ -7,7 +7,11 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
+
+/** Is the row of `decisions` an ask that waits for a person? */
+export const IS_ASKED = `seq < 0 and json_extract(verdict, '$.outcome') = 'ask'
+  and json_extract(verdict, '$.lapse') is null`
 
 const TABLES = [
   `create table positions (
@@ -37,6 +41,7 @@ const TABLES = [
   'create index decisions_subscription on decisions (tenant, subscription)',
   `create index decisions_verdict on decisions (json_extract(verdict, '$.id'))
     where verdict is not null`,
+  `create index decisions_asked on decisions (tenant, row) where ${IS_ASKED}`,
   `create table last_fates (
     tenant text not null, subscription text not null, at integer not null,
     candidate_id text not null, fate text not null, event_id text not null, message_id text,

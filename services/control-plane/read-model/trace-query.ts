@@ -1,4 +1,5 @@
 /** `GET /v1/traces`: an event and every hop from its acceptance to the runs it caused. */
+import { askFactsOf } from '#kernel/domain/ask.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { instantOf, shownRun } from '#kernel/domain/message-view.ts'
 import { AmbitError } from '#kernel/errors.ts'
@@ -12,7 +13,15 @@ import {
 import { eventBody, findEvent } from './event-query.ts'
 import type { ReadView } from './read-model.ts'
 
-export type HopName = 'accepted' | 'matched' | 'verdict' | 'decided' | 'message' | 'leased' | 'run'
+export type HopName =
+  | 'accepted'
+  | 'matched'
+  | 'verdict'
+  | 'answered'
+  | 'decided'
+  | 'message'
+  | 'leased'
+  | 'run'
 
 export interface TraceHop {
   hop: HopName
@@ -27,7 +36,10 @@ export interface Trace {
 }
 
 /** Of two hops in the same millisecond, the one that must come first. */
-const ORDER: HopName[] = ['accepted', 'matched', 'verdict', 'decided', 'message', 'leased', 'run']
+const ORDER: HopName[] = [
+  ...(['accepted', 'matched', 'verdict', 'answered', 'decided'] as const),
+  ...(['message', 'leased', 'run'] as const),
+]
 
 /** @throws AmbitError `not-found` when neither the event nor a decision about it is known. */
 export async function traceEvent(
@@ -68,10 +80,12 @@ function decisionHops(row: DecisionRow): TraceHop[] {
   if (row.matched_at !== null) {
     hops.push(hopAt('matched', row.matched_at, { ...names, version: row.matched_version }))
   }
-  const judgedAt = row.at ?? row.matched_at
+  const { askedAt, answer } = askFactsOf({ body: item.verdict })
+  const judgedAt = askedAt === undefined ? (row.at ?? row.matched_at) : Date.parse(askedAt)
   if (item.verdict !== undefined && judgedAt !== null) {
     hops.push(hopAt('verdict', judgedAt, { ...names, verdict: item.verdict }))
   }
+  if (answer) hops.push({ hop: 'answered', ...names, ...answer })
   if (!hasFate(row) || item.fate === 'held') return hops
   const { fate, stage, reason, details, repeats, messageId, groupKey, version, policyVersion } =
     item

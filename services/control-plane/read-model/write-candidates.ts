@@ -1,4 +1,5 @@
 /** Rows of events, candidates and decisions. */
+import { hasEnded } from '#kernel/domain/ask.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type { Candidate, Decision, EventRecord, Verdict } from '#schemas/generated/records.ts'
@@ -37,7 +38,7 @@ export function writeEvent(
 
 /**
  * Matching may be repeated: the first look counts. So does the first verdict of a candidate, unless
- * it was a failure that is judged again, or a question that a person has answered.
+ * it was a failure that is judged again, or a question; how a question ended is the last word.
  */
 const MATCHED = `
 insert into decisions (candidate_id, event_hash, tenant, subscription, source, event_id, type, time,
@@ -48,8 +49,12 @@ on conflict (candidate_id) do update set
     excluded.matched_version),
   matched_at = min(coalesce(matched_at, excluded.matched_at), excluded.matched_at),
   is_held = max(is_held, excluded.is_held),
-  verdict = case when json_extract(verdict, '$.outcome') in ('ask', 'failed')
-    then coalesce(excluded.verdict, verdict) else coalesce(verdict, excluded.verdict) end`
+  verdict = case
+    when coalesce(json_extract(verdict, '$.answer'), json_extract(verdict, '$.lapse')) is not null
+      then verdict
+    when json_extract(verdict, '$.outcome') in ('ask', 'failed')
+      then coalesce(excluded.verdict, verdict)
+    else coalesce(verdict, excluded.verdict) end`
 
 /** A candidate that was matched; from `evaluations` it waits there for its verdict. */
 export function writeCandidate(
@@ -70,7 +75,7 @@ export function writeCandidate(
     ...[version, at, isHeld ? 1 : 0],
     verdict && JSON.stringify(verdictView(verdict, isErased)),
   )
-  return isHeld ? { kind: 'decision', tenant, candidateId } : undefined
+  return isHeld || hasEnded(verdict) ? { kind: 'decision', tenant, candidateId } : undefined
 }
 
 function verdictView({ body, ...verdict }: Verdict, isErased: boolean): object {

@@ -72,6 +72,7 @@ beforeEach(async () => {
     recordErasure: (tenant, { source, id }, by) =>
       mark(tenant, 'event-erasure', id, { source, eventId: id, by: by.id }),
     redrive: async letter => void redriven.push(letter),
+    answerAsk: async () => {},
     system: async () => ({ planes: {} }),
     operatorTenant: TENANT,
   })

@@ -1,5 +1,6 @@
 /** What the routes about the past need from around them. */
 
+import type { AskAnswer } from '#kernel/domain/ask.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import type { Authenticate } from '#kernel/host/authenticate.ts'
 import type { Directory } from '#kernel/host/directory.ts'
@@ -23,6 +24,11 @@ export interface WhatHappenedWorld {
   acknowledge(tenant: string, id: string, by: Principal): Promise<void>
   /** Appends a document of kind `event-erasure` with `doc {by, source, eventId}` to `policies`. */
   recordErasure(tenant: string, event: { source: string; id: string }, by: Principal): Promise<void>
+  /** Appends a person's answer for the judge; resolves when it is durable. */
+  answerAsk(
+    ask: { tenant: string; subscription: string; candidateId: string },
+    answer: AskAnswer,
+  ): Promise<void>
   /** Appends the record to the topic it came from, key, value and headers as they were. */
   redrive(letter: DeadLetter): Promise<void>
   /** Planes and services, and how far behind each is. */

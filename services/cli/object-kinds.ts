@@ -188,6 +188,8 @@ const KINDS: readonly Kind[] = [
       ['AGENT', 'agent'],
       ['OWNER', 'owner'],
       ['ASKED', 'askedAt'],
+      ['CONFIDENCE', 'confidence'],
+      ['EVENT', 'event.id'],
       ['QUESTION', 'question'],
     ],
     page: (client, query) => client.mailboxes.approvals.page(query),

@@ -53,7 +53,7 @@ export interface Trace {
   hops: TraceHop[]
 }
 
-/** `accepted`, `matched`, `verdict`, `decided`, `message`, `leased` or `run`. */
+/** `accepted`, `matched`, `verdict`, `answered`, `decided`, `message`, `leased` or `run`. */
 export interface TraceHop {
   hop: string
   at: string

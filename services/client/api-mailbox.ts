@@ -1,5 +1,5 @@
 /** The HTTP contract in types: mailboxes, leases, runs and questions. */
-import type { CloudEvent, Evidence, RunUsage } from './api-subscription.ts'
+import type { CloudEvent, EventIdentity, Evidence, RunUsage } from './api-subscription.ts'
 
 export interface Hop {
   subscription: string
@@ -95,6 +95,7 @@ export interface Question {
   result?: RunResult
 }
 
+/** `edit` and `respond` answer questions of runs only. */
 export interface ApprovalAnswer {
   decision: 'accept' | 'edit' | 'respond' | 'ignore'
   args?: unknown
@@ -116,14 +117,44 @@ export interface MailboxSummary {
   messages: Record<string, number>
 }
 
-/** What waits for a person: a question of a run, or a subscription to approve. */
+/** What waits for a person: a question of a run, a match to take or leave, a subscription. */
 export interface PendingApproval {
-  kind: 'question' | 'subscription'
+  kind: 'question' | 'ask' | 'subscription'
   id: string
   agent: string | null
   owner: string | null
   askedAt: string
   [more: string]: unknown
+}
+
+/** A match that the judge is not sure enough of: `accept` or `ignore` it. */
+export interface AskApproval extends PendingApproval {
+  kind: 'ask'
+  subscription: string
+  name: string | null
+  event: EventIdentity & { type: string; time: string | null }
+  /** The criterion; null when it was edited since. */
+  question: string | null
+  /** The model's own statement, never a probability. */
+  confidence: number
+  model: string
+  verdictId: string
+  evidence: Evidence[]
+  judgeReason: { text: string; untrusted: true }
+}
+
+/** What became of an answer: `messageId` for a question of a run, the other members for an ask. */
+export interface Answered {
+  messageId?: string
+  id?: string
+  subscription?: string
+  decision?: ApprovalAnswer['decision']
+  /** Who answered first, and when. */
+  by?: string
+  at?: string
+  reason?: string
+  /** The answer is in the log, and the judge has not taken it yet: send it again to learn more. */
+  isPending?: true
 }
 
 /** What changed about one message. */

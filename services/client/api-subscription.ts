@@ -222,6 +222,12 @@ export interface Verdict {
   model?: string
   usage?: RunUsage
   cached?: boolean
+  /** When a person was asked, where the model was not sure enough. */
+  askedAt?: string
+  /** What that person said. */
+  answer?: { decision: 'accept' | 'ignore'; by: string; at: string; reason?: string }
+  /** Why nobody was left to ask. */
+  lapse?: { fate: Fate; stage: string; reason: string; details: unknown; at: string }
 }
 
 export interface Evidence {

@@ -26,7 +26,9 @@ export type {
   UsageRow,
 } from './api-history.ts'
 export type {
+  Answered,
   ApprovalAnswer,
+  AskApproval,
   Authorization,
   ClaimedMessage,
   ClaimInput,

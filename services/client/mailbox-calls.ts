@@ -1,5 +1,6 @@
 /** The mailbox routes as they are; `workMailbox` is what an executor wants. */
 import type {
+  Answered,
   ApprovalAnswer,
   Authorization,
   ClaimedMessage,
@@ -46,8 +47,9 @@ export interface Mailboxes {
   ): Promise<{ id: string }>
   cancel(id: string, reason?: string): Promise<Settlement>
   redrive(id: string): Promise<Settlement>
-  answerApproval(id: string, answer: ApprovalAnswer): Promise<unknown>
-  /** Questions of runs and subscriptions that wait for a person. */
+  /** Answers a question of a run, or an ask; the first answer counts, another one is a conflict. */
+  answerApproval(id: string, answer: ApprovalAnswer): Promise<Answered>
+  /** Subscriptions, asks and questions of runs that wait for a person. */
   approvals: Listing<PendingApproval, unknown>
 }
 

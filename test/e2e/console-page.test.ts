@@ -47,6 +47,7 @@ describe('the console page', { skip, concurrency: false }, () => {
     visit('en-GB', showsWhatComes))
   it('shows when an instant was due, and what its run did', () => visit('en-GB', showsARun))
   it('lets a person answer what a run asks', () => visit('en-GB', answersAQuestion))
+  it('lets a person take a match that the judge is not sure of', () => visit('en-GB', takesAMatch))
   it('speaks Spanish on a phone, and lets a person decide what waits', decidesInSpanish)
 })
 
@@ -204,6 +205,36 @@ async function answersAQuestion(page: Page): Promise<void> {
   await waiting.getByText('Nothing waits for you.').waitFor(WITHIN)
   const [answer] = await api.claim('asker', { waitMs: 10_000 })
   assert.match(JSON.stringify(answer?.message), /"decision":"accept"/)
+}
+
+async function takesAMatch(page: Page): Promise<void> {
+  const type = 'com.shop.unsure'
+  const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+    ...{ name: 'unsure-wishes', agent: 'support', instruction: 'Draft.', on: { types: [type] } },
+    condition: { criterion: 'the customer asks for a refund', minConfidence: 1, askConfidence: 0 },
+  })
+  const events = ['unsure-1', 'unsure-2']
+  for (const each of events) {
+    await api.publish({ source: '/shop', id: each, type, data: { title: HOSTILE, text: TEXT } })
+    await api.decision(id, each, 'held')
+  }
+  const waiting = page.getByRole('region', { name: 'Waits for a person' })
+  const rows = waiting.locator('li', {
+    hasText: 'unsure-wishes is not sure whether to wake support',
+  })
+  const row = rows.first()
+  await row.locator('figure.untrusted mark').first().waitFor(WITHIN)
+  assert.match(await textOf(row), /Does this meet: the customer asks for a refund\?/)
+  assert.match(await textOf(row), /Untrusted content.*\/shop, at \/text/)
+  await row.getByRole('button', { name: 'Wake the agent' }).click()
+  await api.decision(id, 'unsure-1', 'delivered')
+  await rows.nth(1).waitFor({ state: 'detached', timeout: 20_000 })
+  await rows.first().getByRole('button', { name: 'Leave it' }).click()
+  await api.decision(id, 'unsure-2', 'rejected')
+  await waiting.getByText('Nothing waits for you.').waitFor(WITHIN)
+  const way = await lookUp(page, '/shop', 'unsure-1')
+  await way.getByText('user:admin (accept)').waitFor(WITHIN)
+  await way.getByText('unsure-wishes: user:admin answered: accept.').waitFor(WITHIN)
 }
 
 async function decidesInSpanish(): Promise<void> {

@@ -6,14 +6,14 @@ import { UsageError } from '../usage-error.ts'
 
 const DECISIONS = ['accept', 'edit', 'respond', 'ignore'] as const
 
-/** `ambit answer ID DECISION`: a question that a run asked. */
+/** `ambit answer ID DECISION`: a question that a run asked, or a match that waits. */
 export const answer: Command = {
-  summary: 'Answer a question that a run asked.',
+  summary: 'Answer a question that a run asked, or a match that waits: accept or ignore it.',
   arguments: ['ID', 'accept|edit|respond|ignore'],
   options: {
     text: { type: 'string', value: 'TEXT', help: 'The answer, with respond.' },
     args: { type: 'string', value: 'JSON', help: 'Arguments to use instead, with edit.' },
-    reason: { type: 'string', value: 'TEXT', help: 'Why; the agent reads it.' },
+    reason: { type: 'string', value: 'TEXT', help: 'Why; kept with the answer.' },
   },
   async run({ args: [id = '', word = ''], flags, client, output }) {
     const decision = DECISIONS.find(known => known === word)
@@ -32,6 +32,7 @@ export const answer: Command = {
     }
     const answered = await client().mailboxes.answerApproval(id, given)
     if (output.isJson) output.json(answered)
+    else if (answered.isPending) output.text(`answered ${id}: ${decision}; not yet judged`)
     else output.text(`answered ${id}: ${decision}`)
     return EXIT.ok
   },

@@ -1,9 +1,13 @@
-/** What waits for a person: subscriptions to approve, and questions of runs. */
+/** What waits for a person: subscriptions to approve, matches to take or leave, questions of runs. */
 import { askAll, post, subscriptionPath } from './api.js'
-import { $, el, quietOf, timeOf } from './dom.js'
+import { $, disclosure, el, quietOf, timeOf } from './dom.js'
+import { showWay } from './trace.js'
+import { verdictOf } from './verdict.js'
 import { words } from './words.js'
 
 const ITEMS_MAX = 200
+
+const ROWS = { subscription: proposalOf, ask: askOf, question: questionOf }
 
 /** Rows by id: what was typed in them stays while the list is read again. */
 const rows = new Map()
@@ -20,8 +24,7 @@ export async function loadApprovals(afterwards) {
   }
   for (const item of items) {
     if (rows.has(item.id)) continue
-    const row =
-      item.kind === 'subscription' ? proposalOf(item, afterwards) : questionOf(item, afterwards)
+    const row = (ROWS[item.kind] ?? questionOf)(item, afterwards)
     rows.set(item.id, row)
     list.append(row)
   }
@@ -48,11 +51,39 @@ function proposalOf({ id, name, agent, owner, origin, askedAt }, afterwards) {
   )
 }
 
+/** A match that the judge is not sure of: its words, and what they are said to mean. */
+function askOf({ id, name, agent, subscription, event, askedAt, ...item }, afterwards) {
+  const { question, confidence, model, evidence, judgeReason } = item
+  const verdict = { outcome: 'ask', confidence, model, evidence, reason: judgeReason.text }
+  const way = disclosure(words.theEvent, async () => {
+    const place = el('div')
+    await showWay(place, event)
+    return [place]
+  })
+  const decide = decision => text => answer(id, { decision, ...reasonOf(text) }).then(afterwards)
+  return el(
+    'li',
+    {},
+    el('b', {}, words.unsureOf(name ?? subscription, agent ?? '')),
+    ' ',
+    timeOf(askedAt),
+    quietOf(question === null ? words.criterionEdited : words.doesItMeet(question)),
+    verdictOf(verdict, [event]),
+    way,
+    decisionForm(`ask-${id}`, words.reason, [
+      { title: words.wakeFor, decide: decide('accept') },
+      { title: words.leaveIt, decide: decide('ignore') },
+    ]),
+  )
+}
+
+const reasonOf = text => (text ? { reason: text } : {})
+const answer = (id, body) => post(`/v1/approvals/${encodeURIComponent(id)}`, body)
+
 function questionOf({ id, agent, question, options, effect, askedAt }, afterwards) {
   const decide = decision => text => {
-    const more = decision === 'respond' ? { text } : text ? { reason: text } : {}
-    const path = `/v1/approvals/${encodeURIComponent(id)}`
-    return post(path, { decision, ...more }).then(afterwards)
+    const more = decision === 'respond' ? { text } : reasonOf(text)
+    return answer(id, { decision, ...more }).then(afterwards)
   }
   return el(
     'li',

@@ -9,7 +9,7 @@ const ATTRIBUTES = ['type', 'source', 'subject']
 
 /** `events` are those that were judged. */
 export function verdictOf(verdict, events) {
-  const { outcome, confidence, model, cached, evidence, reason, usage } = verdict
+  const { outcome, confidence, model, cached, evidence, reason, usage, answer } = verdict
   const tone = TONES[outcome] ?? 'wait'
   const isJudged = outcome !== 'failed' && typeof confidence === 'number'
   return el(
@@ -19,7 +19,8 @@ export function verdictOf(verdict, events) {
       [words.outcome, el('b', { class: `fate ${tone}` }, words.outcomes[outcome] ?? outcome)],
       [words.confidence, isJudged ? words.confidenceOf(confidence) : null],
       [words.model, modelOf(model)],
-      [words.cost, `${costOf(usage)}${cached ? `; ${words.fromCache}` : ''}`],
+      [words.answeredBy, answer ? words.answeredWith(answer) : null],
+      [words.cost, usage ? `${costOf(usage)}${cached ? `; ${words.fromCache}` : ''}` : null],
       [words.judgeReason, reason],
     ]),
     ...evidenceOf(evidence ?? [], events),

@@ -12,6 +12,7 @@ import {
   modelServer,
 } from '#test/support/model-server.ts'
 import { askedItems, verdictFor } from '#test/support/scripted-judge.ts'
+import { askCases } from './ask-cases.ts'
 
 let host: HostProcess
 let api: Api
@@ -34,6 +35,7 @@ export function judgeSuite(kind: BackboneKind, skip: string | false = false): vo
     before(() => open(kind))
     after(close)
     verdictCases()
+    askCases({ api: () => api, host: () => host, subscribe, say, fated })
     troubleCases()
     budgetCases()
     lossCases()
@@ -65,15 +67,16 @@ async function close(): Promise<void> {
 let made = 0
 async function subscribe(
   more: Record<string, unknown> = {},
-): Promise<{ id: string; type: string }> {
+): Promise<{ id: string; type: string; agent: string }> {
   made += 1
   const type = `judge.case${made}`
+  const agent = `agent-${made}`
   const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
-    ...{ name: type, agent: `agent-${made}`, instruction: 'Act.', on: { types: [type] } },
+    ...{ name: type, agent, instruction: 'Act.', on: { types: [type] } },
     condition: { criterion: 'the text says yes' },
     ...more,
   })
-  return { id, type }
+  return { id, type, agent }
 }
 const say = (type: string, ...texts: string[]) =>
   api.publish(...texts.map(text => ({ type, source: '/judge', data: { text } })))

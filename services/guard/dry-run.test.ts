@@ -75,6 +75,14 @@ describe('a backtest decides events at their own times', () => {
     const { trial, world } = trialOf({ subscription: { condition } }, [itemAt('a', 0)])
     assert.deepEqual(fatesOf(decideBacktest(world, trial, START)), ['evaluation-failed'])
   })
+  it('a match that the judge is not sure of would wait for a person', () => {
+    const condition = { criterion: 'x', minConfidence: 0.7, scope: 'each' as const }
+    const verdict = { id: 'v', outcome: 'ask', confidence: 0.6, model: 'm', cached: false }
+    const item = { ...itemAt('a', 0), verdict: { ...verdict, body: {} } }
+    const { trial, world } = trialOf({ subscription: { condition } }, [item])
+    const [decided] = decideBacktest(world, trial, START)
+    assert.deepEqual([decided?.fate, decided?.reason], ['held', 'waits-for-answer'])
+  })
 })
 
 describe('a test decides events now', () => {

@@ -112,8 +112,19 @@ function withFates(
     const decision = fates.get(arrivals[at]?.candidate.candidateId ?? '')
     if (!decision) return { ...item, fate: null, stage: null, reason: 'not-matched' }
     const { fate, stage, reason } = decision
-    return { ...item, fate, stage, reason, details: decision.details as Record<string, unknown> }
+    const details = decision.details as Record<string, unknown>
+    return {
+      ...item,
+      ...(waitsForPerson(item, decision) ? HELD : { fate, stage, reason, details }),
+    }
   })
+}
+
+const HELD = { fate: 'held', stage: 'verdict', reason: 'waits-for-answer', details: {} }
+
+/** What nothing but the missing answer stopped would be put to a person. */
+function waitsForPerson({ verdict }: TrialItem, { reason }: Decision): boolean {
+  return verdict?.outcome === 'ask' && reason === 'not-judged'
 }
 
 type Body = { version: number; body: string }

@@ -259,7 +259,7 @@ describe('an old record of an ask that is over', () => {
     await assertOver(bench, id, 2)
   })
 
-  it('is not held anew after store and offsets were lost, without the answer’s record', async () => {
+  it('is not held anew after store, offsets and the answer’s record were lost', async () => {
     const { bench, id, process, old } = await over('accept')
     process.crash()
     // Retention took all that was written so far; a late copy of the question came behind it.
@@ -295,7 +295,7 @@ describe('an answer', () => {
     assert.deepEqual(forwarded(bench).map(says), [['matched', 'accept', 'user:ana']])
   })
 
-  it('survives a process that dies after it was written down and before it is forwarded', async () => {
+  it('survives a process that dies when it was written down and not forwarded', async () => {
     const { bench, process, id } = await asking()
     let isDead = false
     bench.bench.faults.beforeLog = call => {

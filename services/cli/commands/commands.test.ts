@@ -205,3 +205,33 @@ describe('ambit tail', () => {
     })
   })
 })
+
+describe('ambit answer', () => {
+  const ask = {
+    ...{ id: 'c_1', kind: 'ask', agent: 'triage', owner: 'user:ana', question: 'a refund' },
+    ...{ confidence: 0.6, event: { id: 'e1' }, askedAt: '2026-11-30T10:00:00Z' },
+  }
+
+  it('finds what waits in the list of approvals', async () => {
+    const { stdout } = await call(['get', 'approvals'], {
+      'GET /v1/approvals': { body: { items: [ask], next: null } },
+    })
+    const row = stdout.split('\n')[1]?.split(/ {2,}/)
+    assert.deepEqual(row, [
+      ...['c_1', 'ask', 'triage', 'user:ana', '2026-11-30T10:00:00Z', '0.6', 'e1', 'a refund'],
+    ])
+  })
+
+  it('sends the decision, and says when the judge has not taken it yet', async () => {
+    const path = 'POST /v1/approvals/c_1'
+    const answered = { id: 'c_1', subscription: 's1', decision: 'ignore', by: 'user:ana' }
+    const argv = ['answer', 'c_1', 'ignore', '--reason', 'not ours']
+    const done = await call(argv, { [path]: { body: answered } })
+    assert.deepEqual([done.exit, done.stdout], [EXIT.ok, 'answered c_1: ignore\n'])
+    assert.deepEqual(bodies(), [{ decision: 'ignore', reason: 'not ours' }])
+    await server.close()
+    const pending = { status: 202, body: { id: 'c_1', decision: 'ignore', isPending: true } }
+    const { stdout } = await call(argv, { [path]: pending })
+    assert.equal(stdout, 'answered c_1: ignore; not yet judged\n')
+  })
+})

@@ -38,7 +38,7 @@ export interface AskOrder {
  * Answers an ask; the first answer in the log counts. Undefined when the judge has not taken it in
  * time: it is in the log then, and asking again tells.
  *
- * @throws AmbitError `not-found`, `forbidden`, and `conflict` where another answer, or none, ended it
+ * @throws AmbitError `not-found`, `forbidden`, and `conflict` where something else ended it
  */
 export async function answerAsk(world: World, order: AskOrder): Promise<AskReply | undefined> {
   const { by, id, decision, reason } = order
@@ -87,7 +87,7 @@ function replyOf(order: AskOrder, subscription: string, { answer, lapse }: AskFa
     })
   }
   const why = lapse ? `${lapse.fate}, ${lapse.reason}, at ${lapse.at}` : 'unknown'
-  const text = `${order.id} ended without an answer: ${why}. Send its event anew if it still matters.`
+  const text = `${order.id} ended without an answer: ${why}. An answer changes nothing now.`
   throw new AmbitError('conflict', text, { extra: { lapse } })
 }
 

@@ -143,6 +143,9 @@ describe('the list of what waits', () => {
     assert.deepEqual(await listed(), [])
     await world.append(question())
     assert.deepEqual(await listed(), [], 'an old record opens nothing')
+    const rebuilt = await world.another()
+    await rebuilt.fresh()
+    assert.equal(await rebuilt.hash(), await world.model.hash())
     const other = anEvent('e2')
     await world.append(
       candidateRecord(other, 's1', { verdict: verdict({}) }, 'evaluations'),
@@ -150,7 +153,9 @@ describe('the list of what waits', () => {
     )
     assert.deepEqual(await listed(), [])
   })
+})
 
+describe('the pages and the age of what waits', () => {
   it('pages asks and then questions under one cursor, without gap or repeat', async () => {
     await asking()
     const more = ['e2', 'e3'].map(each =>

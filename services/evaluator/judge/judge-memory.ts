@@ -52,7 +52,7 @@ export const JUDGED_TTL_MS = 9 * DAY_MS
 export const ASK_AGAIN_MS = 6 * DAY_MS
 /** How often a held `ask` is looked at: it may have lapsed since. */
 export const ASK_LOOK_MS = DAY_MS
-/** The mark of an ended one outlives every record of it in `evaluations` (8 days, in segments of one). */
+/** The mark of an ended one outlives its records in `evaluations` (8 days, in segments of one). */
 export const ENDED_ASK_TTL_MS = 10 * DAY_MS
 /** How long a settled or released reservation is remembered. */
 export const RESERVATION_TTL_MS = DAY_MS

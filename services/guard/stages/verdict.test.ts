@@ -76,7 +76,7 @@ it('a person’s answer stands in the place of the model’s confidence', () => 
   assert.equal(fateOf(verdictStage(decided('ignore', 'a complaint'))), 'inactive')
 })
 
-it('a question that nobody answered ends as the evaluator said, with or without a condition', () => {
+it('a question that nobody answered ends as the evaluator said, whatever is asked now', () => {
   const end = { fate: 'stale', stage: 'state', reason: 'too-old', details: { ageMs: 5 } }
   const body = { lapse: { ...end, at: '2026-11-30T10:00:00.000Z' } }
   const verdict = { id: 'v', outcome: 'ask', confidence: 0.5, model: 'm', cached: false, body }

@@ -1,4 +1,4 @@
-/** Matches of middling confidence, from outside: what a person is asked, and what an answer does. */
+/** Matches of middling confidence, from outside: what is asked, and what an answer does. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { AskApproval, Decision, Explanation, Page, Trace } from '#services/client/api.ts'

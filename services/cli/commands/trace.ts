@@ -37,7 +37,10 @@ const COLUMNS = [
 ] as const
 
 /** The facts a person looks for first; the others are in `--json`. */
-const FACTS = ['fate', 'stage', 'reason', 'outcome', 'stopReason', 'ok', 'agent', 'attempt']
+const FACTS = [
+  ...['fate', 'stage', 'decision', 'by', 'reason', 'outcome'],
+  ...['stopReason', 'ok', 'agent', 'attempt'],
+]
 const LINKS = ['subscription', 'messageId', 'topic']
 
 function rowOf(hop: TraceHop, start: number) {

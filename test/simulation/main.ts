@@ -12,7 +12,8 @@ import { WORLDS } from './worlds.ts'
 const linesOf = (all: SimWorld['bugs']) =>
   all.map(({ name, meaning }) => `    ${name}: ${meaning}\n`).join('')
 
-const USAGE = `npm run sim -- [--seeds N] [--first S] [--events E] [--world W] [--bug NAME] [--coverage]
+const USAGE = `npm run sim -- [--seeds N] [--first S] [--events E] [--world W] [--bug NAME]
+             [--calm] [--coverage]
   --seeds N     seeds to run, one after the other from --first. Default 20.
   --first S     first seed. Default 1.
   --events E    events that producers send in each. Default 300.
@@ -129,7 +130,8 @@ function printResult(
   const lines = violations.map(({ invariant, text, ids }) => {
     return `  ${invariant}: ${text}${ids.length > 0 ? ` [${ids.join(', ')}]` : ''}`
   })
-  const planted = `${world.name === 'pipeline' ? '' : ` --world ${world.name}`}${bug ? ` --bug ${bug}` : ''}`
+  const played = world.name === 'pipeline' ? '' : ` --world ${world.name}`
+  const planted = played + (bug ? ` --bug ${bug}` : '')
   const replay = `npm run sim -- --seeds 1 --first ${seed} --events ${events}${planted}`
   const shown = bug ? [] : ['  last lines of the trace:', ...trace.map(line => `    ${line}`)]
   const text = [`seed ${seed}:`, ...lines, ...shown, `  replay: ${replay}`, `  commit: ${commit()}`]

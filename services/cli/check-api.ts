@@ -1,9 +1,11 @@
-/** What `doctor` asks the API: is it there, has it caught up, does it take the key. */
+/** What `doctor` asks the API: is it there and caught up, does it take the key, how are services. */
+import type { ServiceState } from '#services/client/api-history.ts'
 import { isClientError } from '#services/client/client-error.ts'
 import type { CommandContext } from './command.ts'
 import { explainFailure } from './explain-failure.ts'
 import { findConnection } from './find-connection.ts'
 import { memberAt } from './format-table.ts'
+import { serviceLine } from './system-lines.ts'
 
 export interface Check {
   check: string
@@ -17,7 +19,7 @@ export interface Check {
 export async function checkApi(context: CommandContext): Promise<Check[]> {
   const reached = await checkReached(context)
   if (reached.state === 'failed') return [reached]
-  return [reached, await checkReady(context), await checkKey(context)]
+  return [reached, await checkReady(context), ...(await checkKey(context))]
 }
 
 async function checkReached({ url, world }: CommandContext): Promise<Check> {
@@ -46,19 +48,32 @@ async function checkReady({ client }: CommandContext): Promise<Check> {
   }
 }
 
-async function checkKey({ client, flags, world }: CommandContext): Promise<Check> {
+/** The key, and with it what the system says of its services. */
+async function checkKey({ client, flags, world }: CommandContext): Promise<Check[]> {
   const { keyFrom } = await findConnection(flags, world)
   const check = 'key'
   try {
-    await client().system.get()
-    return { check, state: 'ok', found: `accepted (from ${keyFrom})` }
+    const { services = [] } = await client().system.get()
+    const key: Check = { check, state: 'ok', found: `accepted (from ${keyFrom})` }
+    return [key, ...services.map(checkService)]
   } catch (error) {
     const { message, do: todo } = explainFailure(error)
-    return {
-      check,
-      state: 'failed',
-      found: `${message} (key: ${keyFrom})`,
-      ...(todo ? { todo } : {}),
-    }
+    const found = `${message} (key: ${keyFrom})`
+    return [{ check, state: 'failed', found, ...(todo ? { todo } : {}) }]
   }
+}
+
+const ADVICE: Record<string, string> = {
+  scheduler: 'Is the scheduler running? Its log says why it cannot dispatch.',
+  'mcp-poller': '`ambit get notices` names the sources that fail or may not be read any more.',
+  judge: '`ambit get decisions --fate evaluation-failed` says why; see ambit_model_calls_total.',
+}
+
+function checkService(service: ServiceState): Check {
+  const { part, state, lag, found } = serviceLine(service)
+  const check: Check = { check: part, state: state === 'ok' ? 'ok' : 'warning', found }
+  if (state === 'ok') return check
+  const todo = ADVICE[part]
+  const late = lag ? `, ${lag} late` : ''
+  return { ...check, found: `${state}${late}: ${found}`, ...(todo ? { todo } : {}) }
 }

@@ -3,6 +3,7 @@ import type { Page } from '#services/client/api.ts'
 import type { Client } from '#services/client/create-client.ts'
 import { CALENDAR_COLUMNS } from './commands/calendar.ts'
 import type { Column } from './format-table.ts'
+import { systemLines } from './system-lines.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface Query {
@@ -255,6 +256,17 @@ const KINDS: readonly Kind[] = [
     ],
     filters: ['from', 'to'],
     page: (client, query) => client.schedule.page(query),
+  },
+  {
+    names: ['system'],
+    columns: [
+      ['PART', 'part'],
+      ['SERVICE', 'service'],
+      ['STATE', 'state'],
+      ['LAG', 'lag'],
+      ['FOUND', 'found'],
+    ],
+    page: async client => ({ items: systemLines(await client.system.get()) }),
   },
 ]
 

@@ -122,8 +122,28 @@ export interface ScheduleEntry {
   [more: string]: unknown
 }
 
-/** Planes, services and their lag. */
-export type SystemState = Record<string, unknown>
+/** Planes, steps and services, with their lag. */
+export interface SystemState {
+  planes?: {
+    control: { alive: boolean; heartbeatAgeMs: number }
+    /** `running`, or `waiting for policy` once the continuity is over. */
+    execution: { state: string; continuityMs: number }
+  }
+  /** Steps that read topics; `lag` is a number of records. */
+  steps?: { step: string; service: string; lag: number; caughtUp: boolean }[]
+  /** Services whose lag is no number of records. */
+  services?: ServiceState[]
+  [more: string]: unknown
+}
+
+/** `state` is `ok`, `behind` or `degraded`; the other members are the service's own numbers. */
+export interface ServiceState {
+  service: string
+  state: string
+  /** How late the oldest overdue work is. */
+  lagMs?: number
+  [fact: string]: string | number | null | undefined
+}
 
 /** Something that just happened. */
 export type StreamEvent =

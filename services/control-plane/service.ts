@@ -11,6 +11,7 @@ import type { StepWorld } from '#kernel/host/step-world.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { readIngressEnds } from './ingress-ends.ts'
 import { labelRoutes } from './labels/label-routes.ts'
+import { judgingState } from './read-model/judging-query.ts'
 import { openReadModel } from './read-model/read-model.ts'
 import { createRegistryStep } from './registry/registry-step.ts'
 import { answerOutput } from './routes/answer-ask.ts'
@@ -21,7 +22,8 @@ import { scheduleRoutes } from './routes/schedule-routes.ts'
 import { subscriptionRoutes } from './routes/subscription-routes.ts'
 import { webRoutes } from './routes/web-routes.ts'
 import { whatHappenedRoutes } from './routes/what-happened-routes.ts'
-import { systemState } from './system-state.ts'
+import { followLag } from './system/follow-lag.ts'
+import { systemState } from './system/system-state.ts'
 import { acknowledge, recordErasure, redrive } from './table-records.ts'
 import { backtestRoutes } from './trials/backtest-routes.ts'
 import { createBacktests } from './trials/backtests.ts'
@@ -51,6 +53,7 @@ export async function startControlPlane(
     decodeConfluent: platform.decodeConfluent,
   })
   const cursors = await openLiveTables({ log, codec, clock, topics: ['cursors'] })
+  const lag = await followLag({ log, codec, tables, cursors, calendars })
   const world = {
     ...{ authenticate: platform.authenticate, registry, directory, tables, ids, clock },
     calendars,
@@ -75,7 +78,11 @@ export async function startControlPlane(
       await log.append([writer.encode(answerOutput(ask, answer))])
     },
     redrive: letter => redrive(log, letter),
-    system: () => systemState({ log, tables }, configuration.AMBIT_CONTINUITY_MS),
+    system: () =>
+      systemState({
+        ...{ log, tables, lag, now: clock.now, continuityMs: configuration.AMBIT_CONTINUITY_MS },
+        judging: nowMs => judgingState(model, nowMs),
+      }),
     operatorTenant: configuration.AMBIT_TENANT,
   })
   const trials = await createTrialClient({ log, codec, writer, clock })
@@ -86,5 +93,6 @@ export async function startControlPlane(
   const labels = await openLiveTables({ log, codec, clock, topics: ['labels'] })
   labelRoutes(app, { ...world, model, trials, labels })
   webRoutes(app)
-  return [heartbeat, calendars, registryStep, registry, model, cursors, trials, backtests, labels]
+  const follows = [calendars, cursors, lag, labels]
+  return [heartbeat, registryStep, registry, model, trials, backtests, ...follows]
 }

@@ -46,6 +46,7 @@ describe('the console page', { skip, concurrency: false }, () => {
   it('shows the next activations in both zones, the rule in words, and tries one', () =>
     visit('en-GB', showsWhatComes))
   it('shows when an instant was due, and what its run did', () => visit('en-GB', showsARun))
+  it('shows how planes and services are', () => visit('en-GB', showsTheSystem))
   it('lets a person answer what a run asks', () => visit('en-GB', answersAQuestion))
   it('lets a person take a match that the judge is not sure of', () => visit('en-GB', takesAMatch))
   it('speaks Spanish on a phone, and lets a person decide what waits', decidesInSpanish)
@@ -310,4 +311,16 @@ function filled(box: Locator, what: RegExp): Promise<object> {
     const value = await box.inputValue()
     return what.test(value) ? { value } : value
   })
+}
+
+async function showsTheSystem(page: Page): Promise<void> {
+  const system = page.getByRole('region', { name: 'System' })
+  const text = await system
+    .getByRole('listitem')
+    .filter({ hasText: 'scheduler' })
+    .textContent(WITHIN)
+  assert.match(text ?? '', /scheduler (ok|behind) .*schedules: [1-9]/)
+  for (const part of ['Control plane', 'Execution plane', 'mcp-poller', 'judge']) {
+    await system.getByText(part, { exact: true }).waitFor(WITHIN)
+  }
 }

@@ -52,6 +52,25 @@ describe('ambit get and describe', () => {
     assert.deepEqual(server.requests[0]?.query, { agent: 'triage', limit: '50' })
   })
 
+  it('shows planes, steps and services of the system, each with its lag', async () => {
+    const planes = {
+      control: { alive: true, heartbeatAgeMs: 900 },
+      execution: { state: 'running', continuityMs: 3_600_000 },
+    }
+    const steps = [{ step: 'judge', service: 'evaluator', lag: 3, caughtUp: false }]
+    const services = [
+      { service: 'scheduler', state: 'ok', lagMs: 0, overdue: 0, markedAt: null },
+      { service: 'judge', state: 'degraded', waiting: 3, failedLately: 2 },
+    ]
+    const { stdout } = await call(['get', 'system'], {
+      'GET /v1/system': { body: { planes, steps, services } },
+    })
+    assert.match(stdout, /^control plane +- +ok +900 ms/m)
+    assert.match(stdout, /^judge +evaluator +behind +3 records/m)
+    assert.match(stdout, /^scheduler +scheduler +ok +0 ms +overdue 0$/m)
+    assert.match(stdout, /^judge +judge +degraded +- +waiting 3, failed lately 2$/m)
+  })
+
   it('says that there is more, or reads on with --all', async () => {
     const routes = { 'GET /v1/agents': { body: { items: [{ id: 'a' }], next: 'c' } } }
     const { stderr } = await call(['get', 'agents', '--limit', '1'], routes)

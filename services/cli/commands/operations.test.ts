@@ -126,6 +126,23 @@ describe('ambit doctor', () => {
       },
     ))
 
+  it('has a line for each service, and says what to do where one is behind', () => {
+    const services = [
+      { service: 'scheduler', state: 'behind', lagMs: 42_000, schedules: 3, overdue: 1 },
+      { service: 'mcp-poller', state: 'ok', lagMs: 0, observations: 2 },
+    ]
+    return withServer(
+      ({ path }) => ({ body: path === '/v1/system' ? { services } : {} }),
+      async url => {
+        const { exit, stdout } = await callCli(['doctor', '--url', url])
+        assert.equal(exit, EXIT.ok)
+        assert.match(stdout, /scheduler +warning +behind, 42 s late: schedules 3, overdue 1/)
+        assert.match(stdout, /scheduler: .*\n +do +Is the scheduler running\?/)
+        assert.match(stdout, /mcp-poller +ok +observations 2/)
+      },
+    )
+  })
+
   it('names what is broken of Redis without its password', async () => {
     const redis = async () => {
       throw new Error('Redis would evict keys')

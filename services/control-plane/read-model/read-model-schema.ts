@@ -39,6 +39,7 @@ const TABLES = [
   )`,
   'create index decisions_event on decisions (event_hash)',
   'create index decisions_subscription on decisions (tenant, subscription)',
+  'create index decisions_waiting on decisions (tenant) where is_held = 1 and seq < 0',
   `create index decisions_verdict on decisions (json_extract(verdict, '$.id'))
     where verdict is not null`,
   `create index decisions_asked on decisions (tenant, row) where ${IS_ASKED}`,

@@ -13,6 +13,7 @@ const SCRIPTS = [
   'quotes.js',
   'schedule.js',
   'subscriptions.js',
+  'system.js',
   'test-now.js',
   'trace.js',
   'verdict.js',

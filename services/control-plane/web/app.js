@@ -8,6 +8,7 @@ import { $ } from './dom.js'
 import { loadNotices, moreNotices } from './notices.js'
 import { loadSchedule } from './schedule.js'
 import { forgetSubscriptions, loadSubscriptions } from './subscriptions.js'
+import { loadSystem } from './system.js'
 import { lineOf, showWay } from './trace.js'
 import { translate, words } from './words.js'
 
@@ -47,7 +48,7 @@ async function loadPanels() {
 
 async function loadEverything() {
   await Promise.all([loadCurrency(), loadPanels(), loadNotices()])
-  await loadSchedule()
+  await Promise.all([loadSchedule(), loadSystem()])
   $('live').replaceChildren()
   await loadDecisions()
 }
@@ -112,6 +113,11 @@ const scheduleSoon = soon(10_000, () => {
   if (session.key !== '') loadSchedule().catch(showError)
 })
 
+/** Costs the server a look at every schedule. */
+const systemSoon = soon(1000, () => {
+  if (session.key !== '') loadSystem().catch(showError)
+})
+
 /** A screen reader hears one line in three seconds and not every one. */
 const announce = soon(3000, text => {
   $('announce').textContent = text
@@ -151,7 +157,7 @@ function signOut(message = '') {
   state.stop?.abort()
   sessionStorage.removeItem(KEY)
   session.key = ''
-  for (const id of ['live', 'subscriptions', 'notices', 'asked', 'coming', 'missed']) {
+  for (const id of ['live', 'subscriptions', 'notices', 'asked', 'coming', 'missed', 'system']) {
     $(id).replaceChildren()
   }
   forgetSubscriptions()
@@ -186,6 +192,7 @@ function start() {
   $('leave').addEventListener('click', () => signOut())
   setInterval(refreshSoon, CLOCK_MS)
   setInterval(scheduleSoon, CLOCK_MS)
+  setInterval(systemSoon, CLOCK_MS)
   const event = eventInAddress()
   const key = takeKeyFromAddress() ?? sessionStorage.getItem(KEY)
   if (key) signIn(key)

@@ -289,15 +289,35 @@ function auditCases(scene: MakeScene): void {
     assert.equal(system.planes.control.alive, true)
     assert.equal(system.planes.execution.state, 'running')
     const steps = system.steps.map(({ step }) => step)
-    for (const step of ['match', 'guard', 'mailbox-dispatcher', 'registry']) {
+    for (const step of ['match', 'judge', 'guard', 'mailbox-dispatcher', 'registry']) {
       assert.ok(steps.includes(step), step)
     }
+  })
+
+  it('the system shows scheduler, poller and judge, each with what it has done', async () => {
+    const s = scene('services')
+    const soon = Temporal.Now.instant().add({ seconds: 2 }).toZonedDateTimeISO('UTC')
+    const once = soon.toPlainDateTime().toString({ smallestUnit: 'second' })
+    await s.subscribe(undefined, { on: undefined, schedule: { once, tzid: 'UTC' } })
+    const services = await eventually('the mark of the schedule', async () => {
+      const found = await s.api.ok<SystemView>('GET', '/v1/system')
+      const [scheduler] = found.services
+      return Date.parse(String(scheduler?.markedAt)) > 0 ? found.services : JSON.stringify(found)
+    })
+    const [scheduler, poller, judge] = services
+    assert.equal(scheduler?.service, 'scheduler')
+    assert.equal(scheduler?.zoneDatabase, process.versions.tz)
+    assert.equal(poller?.service, 'mcp-poller')
+    assert.equal(poller?.lagMs, 0)
+    assert.equal(judge?.service, 'judge')
+    assert.equal(typeof judge?.waiting, 'number')
   })
 }
 
 interface SystemView {
   planes: { control: { alive: boolean }; execution: { state: string } }
   steps: { step: string; lag: number }[]
+  services: { service: string; [fact: string]: unknown }[]
 }
 
 function streamCases(scene: MakeScene): void {

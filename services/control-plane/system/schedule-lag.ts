@@ -1,0 +1,107 @@
+/**
+ * How far behind the scheduler is, told from outside: what is due by the subscriptions and is not
+ * decided by the marks. So it is right although the scheduler is another process, or is away.
+ */
+import {
+  comingInstants,
+  type DueInstant,
+  type FindAnchors,
+  scheduleKind,
+} from '#kernel/domain/schedule/coming-instants.ts'
+import { dueIdOf, jitterOf } from '#kernel/domain/schedule/schedule-identity.ts'
+import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
+import type { Schedule } from '#kernel/domain/trigger.ts'
+import type { ScheduleMark } from '#schemas/generated/records.ts'
+
+/** Marks follow their events within half a second; a due instant is not owed before this, ms. */
+export const OWED_AFTER_MS = 5000
+
+export interface ScheduleLag {
+  /** Live schedules. */
+  schedules: number
+  /** Schedules of which an instant is due and neither fired nor missed. */
+  overdue: number
+  /** Lateness of the oldest of those instants, ms; 0 without any. */
+  oldestLateMs: number
+  /** When the scheduler last wrote down how far it is, RFC 3339; null before the first time. */
+  markedAt: string | null
+  /** Zone database of that mark. */
+  zoneDatabase: string | null
+}
+
+export interface ScheduleLagBook {
+  setSubscription(key: string, subscription: Subscription): void
+  setMark(key: string, mark: Pick<ScheduleMark, 'revision' | 'decidedMs' | 'tz' | 'at'>): void
+  state(nowMs: number): ScheduleLag
+}
+
+interface Planned {
+  tenant: string
+  id: string
+  revision: string
+  schedule: Schedule
+  sinceMs: number
+  /** The first instant that is not decided; undefined until somebody asks. */
+  dueMs: number | undefined
+}
+
+/** A book over the tables; it computes only what changed since the last question. */
+export function createScheduleLagBook(
+  findAnchors: (tenant: string) => FindAnchors,
+): ScheduleLagBook {
+  const planned = new Map<string, Planned>()
+  const marks = new Map<string, { revision: string; decidedMs: number }>()
+  let newest: { at: number; tz: string } | undefined
+  const dueOf = (key: string, plan: Planned): number => {
+    // A calendar may have changed, so anchors are asked every time.
+    if (plan.dueMs !== undefined && !('anchor' in plan.schedule)) return plan.dueMs
+    const mark = marks.get(key)
+    const decidedMs = mark?.revision === plan.revision ? mark.decidedMs : 0
+    const afterMs = Math.max(plan.sinceMs, decidedMs)
+    const [next] = comingInstants(plan.schedule, afterMs, 1, findAnchors(plan.tenant))
+    plan.dueMs = next ? actOnMs(plan, next) : Number.POSITIVE_INFINITY
+    return plan.dueMs
+  }
+  return {
+    setSubscription(key, { tenant, id, schedule, scheduled, state }) {
+      if (!schedule || !scheduled || !isLive(state)) {
+        planned.delete(key)
+        return
+      }
+      const { revision, since } = scheduled
+      const sinceMs = Date.parse(since)
+      planned.set(key, { tenant, id, revision, schedule, sinceMs, dueMs: undefined })
+    },
+    setMark(key, { revision, decidedMs, tz, at }) {
+      if (at >= (newest?.at ?? 0)) newest = { at, tz }
+      const known = marks.get(key)
+      if (known?.revision === revision && known.decidedMs >= decidedMs) return
+      marks.set(key, { revision, decidedMs })
+      const plan = planned.get(key)
+      if (plan) plan.dueMs = undefined
+    },
+    state(nowMs) {
+      const late = [...planned].flatMap(([key, plan]) => {
+        const lateMs = nowMs - dueOf(key, plan)
+        return lateMs > OWED_AFTER_MS ? [lateMs] : []
+      })
+      return {
+        schedules: planned.size,
+        overdue: late.length,
+        oldestLateMs: late.reduce((most, each) => Math.max(most, each), 0),
+        markedAt: newest ? new Date(newest.at).toISOString() : null,
+        zoneDatabase: newest?.tz ?? null,
+      }
+    },
+  }
+}
+
+/** With its jitter, and never before the calendar told of it. */
+function actOnMs({ tenant, id, revision, schedule }: Planned, instant: DueInstant): number {
+  const { atMs, nominal, anchor } = instant
+  const jitterMs = 'jitterMs' in schedule ? schedule.jitterMs : 0
+  if (jitterMs === 0) return Math.max(atMs, anchor?.toldMs ?? 0)
+  return (
+    atMs + jitterOf(dueIdOf({ tenant, id, revision }, scheduleKind(schedule), nominal), jitterMs)
+  )
+}

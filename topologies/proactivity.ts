@@ -20,7 +20,7 @@ export const STEPS = {
   ingest: {
     service: 'ingest',
     reads: [],
-    tables: ['sources', 'policies', 'calendar.objects'],
+    tables: ['sources', 'policies', 'subscriptions', 'calendar.objects'],
     writes: [
       'ingress.platform',
       'ingress.webhook',

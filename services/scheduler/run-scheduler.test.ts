@@ -266,3 +266,36 @@ describe('scheduler and changes', () => {
     assert.equal(new Set(fired().map(({ id }) => id)).size, 20)
   })
 })
+
+describe('scheduler and meetings that are gone', () => {
+  /**
+   * Calendars clear away what was over long ago, and feeds list it no more. The deletion that the
+   * scheduler reads then, also the first thing it reads after a start, is no lost anchor.
+   */
+  test('a meeting that is cleared away after it was told of suspends nobody', async () => {
+    const { scheduler } = await start()
+    await meet('m1', '2026-06-01T14:00:00')
+    const anchor = { calendar: 'work', uid: 'm1', edge: 'end', offsetMs: 30 * MINUTE }
+    await put({ since: NOON, schedule: { anchor } })
+    await clock.advance(4 * HOUR)
+    assert.deepEqual(times(), [['calendar.anchor', 210]])
+    await meet('m1', '2026-06-01T14:00:00', true)
+    await clock.advance(2000)
+    await stop(scheduler)
+    await start('two')
+    await clock.advance(2000)
+    assert.deepEqual(log.records('registry.changes'), [])
+    assert.deepEqual(log.records('notices'), [])
+  })
+
+  test('a meeting that goes before it was told of is lost, although it is over', async () => {
+    await start()
+    await meet('m1', '2026-06-01T14:00:00')
+    const anchor = { calendar: 'work', uid: 'm1', edge: 'end', offsetMs: 3 * HOUR }
+    await put({ since: NOON, schedule: { anchor } })
+    await clock.advance(4 * HOUR)
+    await meet('m1', '2026-06-01T14:00:00', true)
+    await clock.advance(2000)
+    assert.equal(log.records('registry.changes').length, 1)
+  })
+})

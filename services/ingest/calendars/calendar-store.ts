@@ -49,8 +49,8 @@ export interface CalendarStore {
   exclusively<T>(place: CalendarPlace, work: () => Promise<T>): Promise<T>
   /** Waits until everything appended before the call is visible. */
   barrier(): Promise<void>
-  /** Removes for ever what was deleted before an instant, where `isOwn` says so. */
-  forget(beforeMs: number, isOwn: (place: CalendarPlace) => boolean): Promise<number>
+  /** Removes for ever what was deleted before an instant, where `isFree` says so. */
+  forget(beforeMs: number, isFree: (place: CalendarPlace, uid: string) => boolean): Promise<number>
   /** Every calendar that has objects. */
   places(): CalendarPlace[]
   /** When an object was last written, ms since the epoch. */
@@ -99,7 +99,7 @@ export function createCalendarStore(world: CalendarStoreWorld): CalendarStore {
       return done
     },
     barrier: () => tables.barrier(),
-    forget: (beforeMs, isOwn) => forget(world, beforeMs, isOwn),
+    forget: (beforeMs, isFree) => forget(world, beforeMs, isFree),
     places: () =>
       [...keys.keys()].map(id => {
         const [tenant = '', calendar = ''] = splitTenantKey(id)
@@ -182,12 +182,12 @@ function documentOf(
 async function forget(
   { log, tables }: CalendarStoreWorld,
   beforeMs: number,
-  isOwn: (place: CalendarPlace) => boolean,
+  isFree: (place: CalendarPlace, uid: string) => boolean,
 ): Promise<number> {
   const gone = [...tables.keys(OBJECTS_TOPIC)].filter(key => {
-    const [tenant = '', , calendar = ''] = splitTenantKey(key)
+    const [tenant = '', , calendar = '', uid = ''] = splitTenantKey(key)
     const held = tables.get(OBJECTS_TOPIC, key)
-    return held?.deleted && held.updatedAt < beforeMs && isOwn({ tenant, calendar })
+    return held?.deleted && held.updatedAt < beforeMs && isFree({ tenant, calendar }, uid)
   })
   for (let at = 0; at < gone.length; at += CHUNK_MAX) {
     const chunk = gone.slice(at, at + CHUNK_MAX)

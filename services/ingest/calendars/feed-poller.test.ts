@@ -5,6 +5,7 @@ import {
   type MemoryEventLog,
 } from '#kernel/adapters/memory/memory-event-log.ts'
 import type { Calendar, FeedState } from '#kernel/domain/calendar/calendar.ts'
+import { splitTenantKey } from '#kernel/domain/ids.ts'
 import { objectKey } from '#kernel/domain/object-key.ts'
 import { createDirectory } from '#kernel/host/directory.ts'
 import { openLiveTables } from '#kernel/host/live-tables.ts'
@@ -13,12 +14,16 @@ import { type SendAnswer, SendFailure, type SendRequest } from '#kernel/ports/ht
 import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
+import { meetingIn } from '#test/support/meeting-sample.ts'
+import { scheduled } from '#test/support/schedule-sample.ts'
+import { followAnchorNeeds } from './anchor-needs.ts'
 import { type CalendarStore, createCalendarStore, OBJECTS_TOPIC } from './calendar-store.ts'
 import { clearCalendars, startFeedPoller } from './feed-poller.ts'
 import { isFetchDue, nextFetchAt } from './feed-schedule.ts'
 import { importObjects, PAST_KEPT_MS } from './import-objects.ts'
 
 const MINUTE = 60_000
+const DAY = 86_400_000
 const NOON = Date.UTC(2026, 5, 1, 12)
 const place = { tenant: 'acme', calendar: 'team' }
 const codec = createRecordCodec()
@@ -59,7 +64,12 @@ afterEach(async () => {
 
 async function replica(name: string) {
   const log = memory.open(name)
-  const tables = await openLiveTables({ log, codec, clock, topics: ['sources', 'policies'] })
+  const tables = await openLiveTables({
+    log,
+    codec,
+    clock,
+    topics: ['sources', 'policies', 'subscriptions'],
+  })
   const objects = await openLiveTables({ log, codec, clock, topics: [OBJECTS_TOPIC] })
   let made = 0
   const ids = { random: () => `${name}-${made++}` }
@@ -100,6 +110,33 @@ async function putFeed(version = 1, deleted = false): Promise<void> {
 }
 
 const uids = (store: CalendarStore) => [...store.objects(place).keys()].sort()
+
+const on = (uid: string, date: string) => meetingIn('team', uid, `${date}T09:00:00`)
+
+/** UIDs of which nothing is left. */
+const forgotten = () =>
+  memory
+    .records(OBJECTS_TOPIC)
+    .flatMap(({ key, value }) =>
+      value ? [] : [splitTenantKey(Buffer.from(key ?? []).toString()).at(-1)],
+    )
+
+/** A subscription anchored in the calendar. */
+async function anchorTo(anchor: { uid?: string; query?: object; offsetMs: number }): Promise<void> {
+  const schedule = { anchor: { calendar: 'team', edge: 'end', ...anchor } }
+  const doc = scheduled({ since: NOON, schedule })
+  const key = objectKey('acme', 'subscription', doc.id)
+  const value = {
+    tenant: 'acme',
+    kind: 'subscription',
+    id: doc.id,
+    version: 1,
+    deleted: false,
+    doc,
+  }
+  const output = { topic: 'subscriptions' as const, key, id: key, tenant: 'acme' }
+  await log.append([writer.encode({ ...output, value: { ...value, updatedAt: NOON } })])
+}
 
 const notices = () =>
   memory.records('notices').flatMap(({ value }) => (value ? [codec.decode('notice', value)] : []))
@@ -200,28 +237,46 @@ describe('the calendar store', () => {
     assert.deepEqual(one.store.object(place, 'x'), two.store.object(place, 'x'))
   })
   it('what was over long ago is cleared, and deletions are forgotten in the end', async () => {
-    const { store } = await replica('one')
-    const object = (uid: string, date: string) => ({
-      ...{ calendar: 'team', uid, rrules: [], exrules: [], rdates: [], exdates: [] },
-      exceptions: [],
-      main: {
-        ...{ start: { local: `${date}T09:00:00`, zone: 'UTC' }, span: { days: 0, ms: 0 } },
-        ...{ allDay: false, status: 'confirmed' as const, sequence: 0, stampMs: null },
-        ...{ summary: '', attendees: [], categories: [] },
-      },
-    })
-    const objects = [object('past', '2020-01-01'), object('coming', '2030-01-01')]
+    const { store, tables } = await replica('one')
+    const clear = (isOwn = true) =>
+      clearCalendars({ store, clock, needs: followAnchorNeeds(tables) }, () => isOwn)
+    const objects = [on('past', '2020-01-01'), on('coming', '2030-01-01')]
     await importObjects(store, place, { objects, skipped: [] })
-    await clearCalendars({ store, clock }, () => true)
+    await clear()
     assert.deepEqual(uids(store), ['coming', 'past'], 'just told, so kept for a while')
     await clock.advance(PAST_KEPT_MS + MINUTE)
-    await clearCalendars({ store, clock }, () => false)
+    await clear(false)
     assert.equal(uids(store).length, 2, 'not ours')
-    await clearCalendars({ store, clock }, () => true)
+    await clear()
     assert.deepEqual(uids(store), ['coming'])
     await clock.advance(PAST_KEPT_MS)
-    await clearCalendars({ store, clock }, () => true)
-    assert.ok(memory.records(OBJECTS_TOPIC).some(({ value }) => value === null))
+    await clear()
+    assert.deepEqual(forgotten(), ['past'])
+  })
+  it('what somebody wants to be told of later is kept until then', async () => {
+    const { store, tables } = await replica('one')
+    const needs = followAnchorNeeds(tables)
+    await anchorTo({ query: { category: 'review' }, offsetMs: 40 * DAY })
+    const tomorrow = new Date(clock.now() + DAY).toISOString().slice(0, 10)
+    await importObjects(store, place, { objects: [on('a', tomorrow)], skipped: [] })
+    await clock.advance(PAST_KEPT_MS + 2 * DAY)
+    await clearCalendars({ store, clock, needs }, () => true)
+    assert.deepEqual(uids(store), ['a'])
+    await clock.advance(40 * DAY)
+    await clearCalendars({ store, clock, needs }, () => true)
+    assert.deepEqual(uids(store), [])
+  })
+  it('a deletion is remembered as long as a subscription names it', async () => {
+    const { store, tables } = await replica('one')
+    const needs = followAnchorNeeds(tables)
+    await anchorTo({ uid: 'past', offsetMs: 0 })
+    const objects = [on('past', '2020-01-01'), on('other', '2020-01-01')]
+    await importObjects(store, place, { objects, skipped: [] })
+    for (const _ of [1, 2, 3]) {
+      await clock.advance(PAST_KEPT_MS + MINUTE)
+      await clearCalendars({ store, clock, needs }, () => true)
+    }
+    assert.deepEqual(forgotten(), ['other'])
   })
 })
 

@@ -7,13 +7,14 @@ import { partitionOf, splitTenantKey } from '#kernel/domain/ids.ts'
 import { objectKey } from '#kernel/domain/object-key.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
+import { type AnchorNeeds, followAnchorNeeds } from './anchor-needs.ts'
 import type { CalendarPlace } from './calendar-store.ts'
 import { isFetchDue } from './feed-schedule.ts'
 import { isOver, objectWrite, PAST_KEPT_MS } from './import-objects.ts'
 import { type FeedWorld, pollFeed } from './poll-feed.ts'
 
 export interface FeedPollerWorld extends FeedWorld {
-  /** Holds `sources`. */
+  /** Holds `sources` and `subscriptions`. */
   tables: LiveTables
   logger: Logger
 }
@@ -52,6 +53,7 @@ export async function startFeedPoller(world: FeedPollerWorld): Promise<{ stop():
     polling.set(key, poll)
   }
   const feeds = feedsIn(world.tables)
+  const needs = followAnchorNeeds(world.tables)
   let clearAt = clock.now() + CLEAR_EVERY_MS
   const ticking = (async () => {
     while (!stopping.signal.aborted) {
@@ -61,7 +63,7 @@ export async function startFeedPoller(world: FeedPollerWorld): Promise<{ stop():
       }
       if (clock.now() >= clearAt) {
         clearAt = clock.now() + CLEAR_EVERY_MS
-        await clearCalendars(world, isOwn).catch(error =>
+        await clearCalendars({ ...world, needs }, isOwn).catch(error =>
           logger.warn({ err: error }, 'clearing calendars failed; will be retried'),
         )
       }
@@ -100,14 +102,16 @@ function isDue({ directory, store, clock }: FeedPollerWorld, place: CalendarPlac
 
 /**
  * Bounds what calendars keep: meetings that were over long ago, and were told long ago, are
- * deleted; deletions are forgotten once everybody has seen them.
+ * deleted, unless a subscription is still to be told of them; deletions are forgotten once
+ * everybody has seen them, and nobody names what was deleted.
  */
 export async function clearCalendars(
-  { store, clock }: Pick<FeedPollerWorld, 'store' | 'clock'>,
+  { store, clock, needs }: Pick<FeedPollerWorld, 'store' | 'clock'> & { needs: AnchorNeeds },
   isOwn: (place: CalendarPlace) => boolean,
 ): Promise<void> {
-  const before = clock.now() - PAST_KEPT_MS
+  await needs.barrier()
   for (const place of store.places().filter(isOwn)) {
+    const before = clock.now() - PAST_KEPT_MS - needs.longestAfterMs(place)
     await store.exclusively(place, async () => {
       const over = [...store.objects(place).values()].filter(
         object => store.writtenAt(place, object.uid) < before && isOver(object, before),
@@ -118,5 +122,6 @@ export async function clearCalendars(
       )
     })
   }
-  await store.forget(clock.now() - DELETED_KEPT_MS, isOwn)
+  const isFree = (place: CalendarPlace, uid: string) => isOwn(place) && !needs.isNamed(place, uid)
+  await store.forget(clock.now() - DELETED_KEPT_MS, isFree)
 }

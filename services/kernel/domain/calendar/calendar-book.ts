@@ -3,7 +3,9 @@ import { anchorsOf, lostAnchor } from '#kernel/domain/calendar/anchors-of.ts'
 import {
   CALENDAR_OBJECT_KIND,
   type CalendarObject,
+  calendarObjectKey,
 } from '#kernel/domain/calendar/calendar-object.ts'
+import { type OverFor, overFor } from '#kernel/domain/calendar/over-for.ts'
 import { tenantKey } from '#kernel/domain/ids.ts'
 import type { FindAnchors } from '#kernel/domain/schedule/coming-instants.ts'
 import type { Anchor } from '#kernel/domain/trigger.ts'
@@ -14,7 +16,10 @@ export interface CalendarBook {
   apply(document: TableDocument): { tenant: string; calendar: string } | undefined
   /** The anchors of one tenant. */
   find(tenant: string): FindAnchors
-  /** Why an anchor to one object is over; `null` while it stands, and for queries. */
+  /**
+   * Why an anchor to one object is over; `null` while it stands, for queries, and where nothing was
+   * left of it when its object went: that meeting was cleared away, and lost nothing.
+   */
   lost(tenant: string, anchor: Anchor['anchor']): 'deleted' | 'cancelled' | null
 }
 
@@ -25,6 +30,8 @@ interface Told {
 
 export function createCalendarBook(): CalendarBook {
   const calendars = new Map<string, Map<string, Told>>()
+  /** Of deleted objects that were over: for how long. */
+  const cleared = new Map<string, OverFor>()
   const of = (tenant: string, calendar: string) => calendars.get(tenantKey(tenant, calendar))
   return {
     apply({ tenant, kind, deleted, doc, updatedAt }) {
@@ -33,8 +40,12 @@ export function createCalendarBook(): CalendarBook {
       const { calendar, uid } = object
       const key = tenantKey(tenant, calendar)
       const objects = calendars.get(key) ?? new Map<string, Told>()
-      if (deleted) objects.delete(uid)
-      else objects.set(uid, { object, toldMs: updatedAt })
+      cleared.delete(calendarObjectKey(tenant, calendar, uid))
+      if (deleted) {
+        objects.delete(uid)
+        const over = isWhole(object) ? overFor(object, updatedAt) : {}
+        if (over.start !== undefined) cleared.set(calendarObjectKey(tenant, calendar, uid), over)
+      } else objects.set(uid, { object, toldMs: updatedAt })
       if (objects.size > 0) calendars.set(key, objects)
       else calendars.delete(key)
       return { tenant, calendar }
@@ -54,7 +65,15 @@ export function createCalendarBook(): CalendarBook {
         summary: found.summary,
       }))
     },
-    lost: (tenant, anchor) =>
-      lostAnchor(anchor, of(tenant, anchor.calendar)?.get(anchor.uid ?? '')?.object),
+    lost(tenant, anchor) {
+      const { calendar, uid = '', edge, offsetMs } = anchor
+      const why = lostAnchor(anchor, of(tenant, calendar)?.get(uid)?.object)
+      if (why !== 'deleted') return why
+      const over = cleared.get(calendarObjectKey(tenant, calendar, uid))?.[edge]
+      return over !== undefined && offsetMs <= over ? null : why
+    },
   }
 }
+
+/** Deletions hold what was deleted, if it was there. */
+const isWhole = (object: CalendarObject) => Array.isArray(object.exceptions)

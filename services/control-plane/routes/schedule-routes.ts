@@ -1,6 +1,7 @@
 /** `GET /v1/schedule`: what comes and what was missed. */
 import { z } from 'zod'
-import { comingInstants } from '#kernel/domain/schedule/coming-instants.ts'
+import { hashId } from '#kernel/domain/ids.ts'
+import { comingInstants, type DueInstant } from '#kernel/domain/schedule/coming-instants.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Calendars } from '#kernel/host/follow-calendars.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
@@ -33,6 +34,8 @@ export interface ScheduleRow {
   subscription: string
   name: string
   agent: string
+  /** Of an instant anchored in a calendar: the meeting. */
+  meeting?: { calendar: string; uid: string; recurrenceId: string | null; summary: string }
   /** Of a gap: its first instant, how many they are, and why. */
   from?: string
   count?: number
@@ -58,37 +61,60 @@ export function scheduleRoutes(app: HttpApp, world: ScheduleRoutesWorld): void {
     const missed = gaps
       .filter(gap => Date.parse(gap.to) >= from && Date.parse(gap.from) <= to)
       .map(gap => missedRow(gap, names.get(gap.subscription)))
-    const rows = [...missed, ...coming].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-    return pageOf(rows, page, keyOf, row => row)
+    const rows = [...missed, ...coming].sort((a, b) => (a.key < b.key ? -1 : 1))
+    return pageOf(
+      rows,
+      page,
+      ({ key }) => key,
+      ({ row }) => row,
+    )
   })
 }
 
-const keyOf = ({ at, state, subscription, reason }: ScheduleRow) =>
-  [at, state, subscription, reason].join('\n')
+/**
+ * A row with its place in the list. The place is its own: pages go on after a place, and of two rows
+ * that shared one the second would be lost between two pages.
+ */
+interface Placed {
+  key: string
+  row: ScheduleRow
+}
+
+function placed(row: ScheduleRow, identity: string): Placed {
+  const { at, state, subscription } = row
+  return { key: [at, state, subscription, hashId('i', identity)].join('\n'), row }
+}
 
 function comingOf(
   { calendars }: { calendars: Pick<Calendars, 'book'> },
   { id, tenant, name, agent, schedule, state }: Subscription,
   { fromMs, toMs }: { fromMs: number; toMs: number },
-): ScheduleRow[] {
+): Placed[] {
   if (!schedule || state.operation !== 'active') return []
   if (state.approval === 'pending' || state.approval === 'rejected') return []
-  const found: ScheduleRow[] = []
+  const found: Placed[] = []
   // Two at a time first: most schedules have few instants in a range.
   for (const limit of [2, EACH_MAX]) {
     const coming = comingInstants(schedule, fromMs, limit, calendars.book.find(tenant))
     const inside = coming.filter(({ atMs }) => atMs <= toMs)
     if (inside.length === limit && limit < EACH_MAX) continue
-    const at = (ms: number) => new Date(ms).toISOString()
     const row = { state: 'coming', subscription: id, name, agent } as const
-    found.push(...inside.map(({ atMs }) => ({ ...row, at: at(atMs) })))
+    found.push(...inside.map(due => placed({ ...row, ...instantOf(due) }, due.nominal)))
     break
   }
   return found
 }
 
-function missedRow(gap: MissedGap, subscription: Subscription | undefined): ScheduleRow {
+function instantOf({ atMs, anchor }: DueInstant): Pick<ScheduleRow, 'at' | 'meeting'> {
+  const at = new Date(atMs).toISOString()
+  if (!anchor) return { at }
+  const { calendar, uid, recurrenceId, summary } = anchor
+  return { at, meeting: { calendar, uid, recurrenceId, summary } }
+}
+
+function missedRow(gap: MissedGap, subscription: Subscription | undefined): Placed {
   const { subscription: id, from, to, count, reason } = gap
   const { name = id, agent = '' } = subscription ?? {}
-  return { state: 'missed', at: to, subscription: id, name, agent, from, count, reason }
+  const row = { state: 'missed', at: to, subscription: id, name, agent } as const
+  return placed({ ...row, from, count, reason }, `${reason}\n${from}`)
 }

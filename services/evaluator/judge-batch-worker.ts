@@ -8,6 +8,7 @@ import { toCloudEvent } from '#kernel/domain/event-record.ts'
 import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { candidateKey, claimKey, guardKey } from '#kernel/domain/guard-keys.ts'
+import { tenantKey } from '#kernel/domain/ids.ts'
 import type { Condition, Subscription } from '#kernel/domain/subscription.ts'
 import type { Directory } from '#kernel/host/directory.ts'
 import type { LaneBatch } from '#kernel/host/step.ts'
@@ -16,6 +17,7 @@ import type { Loaded, StateStore } from '#kernel/ports/state-store.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { Candidate, EventRef } from '#schemas/generated/records.ts'
 import { admit, type GuardGlance, limitsOf, type Skip } from './judge/admission.ts'
+import type { CallsUnderWay, Claim, SharedOutcome } from './judge/calls-under-way.ts'
 import { type Answered, type Finished, finishBatch } from './judge/finish-batch.ts'
 import { type JudgeItem, judgeItemOf } from './judge/judge-item.ts'
 import { type ItemFate, judgeItems } from './judge/judge-items.ts'
@@ -35,6 +37,8 @@ export interface BatchWorld {
   settings: JudgeSettings
   /** Undefined where the judge is offline. */
   caller: JudgeCaller | undefined
+  /** Of this process. */
+  underWay: CallsUnderWay
   readBodies(refs: EventRef[]): Promise<(CloudEvent | undefined)[]>
 }
 
@@ -197,8 +201,7 @@ async function judgeOpen(world: BatchWorld, batch: LaneBatch<unknown>, task: Ope
   // The same text twice in a batch is asked about once.
   const groups = [...Map.groupBy(open, ({ item }, at) => distinct(condition, item, at)).values()]
   const leaders = groups.flatMap(group => group.slice(0, 1))
-  const missed = await fromCache(world, batch, { ...task, open: leaders })
-  if (missed.length > 0) await fromModel(world, batch, { ...task, open: missed })
+  await judgeShared(world, batch, { ...task, open: leaders })
   keepOwnEvidence(leaders)
   for (const [leader, ...others] of groups) {
     for (const other of others) other.result = copyOf(leader?.result)
@@ -211,6 +214,94 @@ function distinct({ scope }: Condition, { digest }: JudgeItem, at: number): stri
 
 function copyOf(result: Finished['result'] | undefined): Finished['result'] | undefined {
   return result?.kind === 'judged' ? { ...result, isCached: true } : result
+}
+
+/**
+ * Each text is asked about by one batch of this process at a time. What is led here is done before
+ * anything is waited for, so that no two batches wait for each other.
+ */
+async function judgeShared(world: BatchWorld, batch: LaneBatch<unknown>, task: Open) {
+  const { condition } = task
+  const criterion = criterionHash(condition)
+  let left = textsOf(world, batch, task)
+  while (left.length > 0) {
+    const claims = left.map(text => ({ ...text, claim: world.underWay.claim(text.key) }))
+    await judgeLed(world, batch, { ...task, claims })
+    left = []
+    const own: Entry[] = []
+    for (const { key, entries, claim } of claims) {
+      if (claim.kind === 'lead') continue
+      const outcome = await unlessAborted(claim.outcome, batch.signal)
+      if (outcome.kind === 'not-asked') left.push({ key, entries })
+      else if (outcome.kind === 'failed') own.push(...entries)
+      else {
+        const { verdict, model } = outcome
+        for (const entry of entries)
+          entry.result = { kind: 'judged', verdict, model, condition, criterion, isCached: true }
+      }
+    }
+    // Following one failure after the other would take for ever: these ask for themselves.
+    if (own.length > 0) await fromModel(world, batch, { ...task, open: own })
+  }
+}
+
+/** What one verdict is about: a single item, or all of a set. */
+interface JudgedText {
+  key: string
+  entries: Entry[]
+}
+
+function textsOf(
+  { settings }: BatchWorld,
+  { tenant }: LaneBatch<unknown>,
+  { condition, open }: Open,
+): JudgedText[] {
+  const criterion = criterionHash(condition)
+  const texts = condition.scope === 'set' ? [open] : open.map(entry => [entry])
+  const models = settings.names.join('\n')
+  return texts.map(entries => {
+    const items = entries.map(({ item }) => item)
+    return { key: tenantKey(tenant, verdictKey(criterion, items, models)), entries }
+  })
+}
+
+/** Judges what this batch leads, and tells its followers how it went, whatever happens. */
+async function judgeLed(
+  world: BatchWorld,
+  batch: LaneBatch<unknown>,
+  { claims, ...task }: Open & { claims: readonly (JudgedText & { claim: Claim })[] },
+): Promise<void> {
+  const open = claims.flatMap(({ claim, entries }) => (claim.kind === 'lead' ? entries : []))
+  if (open.length === 0) return
+  try {
+    // Asked after the claim: who led before has stored its verdict by then.
+    const missed = await fromCache(world, batch, { ...task, open })
+    if (missed.length > 0) await fromModel(world, batch, { ...task, open: missed })
+  } finally {
+    for (const { claim, entries } of claims) {
+      if (claim.kind === 'lead') claim.end(sharedOf(entries[0]?.result))
+    }
+  }
+}
+
+function sharedOf(result: Finished['result'] | undefined): SharedOutcome {
+  if (result?.kind === 'judged') {
+    return { kind: 'judged', verdict: result.verdict, model: result.model }
+  }
+  return { kind: result?.kind === 'failed' ? 'failed' : 'not-asked' }
+}
+
+/** Rejects with the signal's reason as soon as it aborts. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 /** Uses what was judged before; answers who is still open. */

@@ -7,6 +7,7 @@ import type { Platform } from '#kernel/host/platform.ts'
 import { type RunningStep, runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
+import { createCallsUnderWay } from './judge/calls-under-way.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
 import { createJudgeStep, type JudgeStepOptions } from './judge/judge-step.ts'
 import { createTrialJudgeStep } from './judge/trial-judge-step.ts'
@@ -34,7 +35,7 @@ export async function startJudge(
     ? createJudgeCaller({ settings: { ...settings, model }, clock, ids, logger, onCall })
     : undefined
   const batchWorld: BatchWorld = {
-    ...{ directory, store, clock, settings, caller, codec },
+    ...{ directory, store, clock, settings, caller, codec, underWay: createCallsUnderWay() },
     readBodies: refs => reader.readBodies(log, refs),
   }
   logger.info({ models: settings.names }, 'judging')

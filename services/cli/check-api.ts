@@ -1,4 +1,4 @@
-/** What `doctor` asks the API: is it there and caught up, does it take the key, how are services. */
+/** What `doctor` asks the API: is it there, caught up, does it take the key, how are services. */
 import type { ServiceState } from '#services/client/api-history.ts'
 import { isClientError } from '#services/client/client-error.ts'
 import type { CommandContext } from './command.ts'

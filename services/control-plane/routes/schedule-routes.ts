@@ -72,8 +72,8 @@ export function scheduleRoutes(app: HttpApp, world: ScheduleRoutesWorld): void {
 }
 
 /**
- * A row with its place in the list. The place is its own: pages go on after a place, and of two rows
- * that shared one the second would be lost between two pages.
+ * A row with its place in the list. The place is its own: pages go on after a place, and of two
+ * rows that shared one the second would be lost between two pages.
  */
 interface Placed {
   key: string

@@ -41,7 +41,7 @@ export const STEPS = {
     service: 'mcp-poller',
     reads: ['cursors'],
     tables: ['subscriptions', 'sources', 'policies'],
-    writes: ['ingress.mcp', 'cursors', 'registry.changes', 'notices'],
+    writes: ['ingress.mcp', 'cursors', 'registry.changes', 'notices', 'usage'],
     doors: ['MCP servers (Streamable HTTP, stdio)'],
   },
   match: {
@@ -92,7 +92,7 @@ export const STEPS = {
     service: 'mcp-poller',
     reads: ['trials'],
     tables: ['sources', 'policies'],
-    writes: ['trials', 'trials.results', 'deadletter'],
+    writes: ['trials', 'trials.results', 'usage', 'deadletter'],
     doors: ['MCP servers (Streamable HTTP, stdio)'],
   },
   'trial-judge': {

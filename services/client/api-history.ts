@@ -107,6 +107,9 @@ export interface DeadLetter {
 /** Sums per value of the dimension asked for, which stands beside them under its name. */
 export interface UsageRow {
   activations?: number
+  /** Reads of MCP servers: observations and their probes. */
+  polls?: number
+  /** Calls of models: verdicts and runs. */
   calls: number
   inputTokens: number
   outputTokens: number

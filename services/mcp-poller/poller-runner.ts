@@ -27,8 +27,13 @@ import { createPollAgenda, type PollAgenda } from './poll-agenda.ts'
 import { createPollGates, type PollGates } from './poll-gates.ts'
 import { decidePoll } from './rules/decide-poll.ts'
 import { decideProbe, liveOf } from './rules/decide-probe.ts'
-import { createObservationBook, type Observation } from './rules/observation-book.ts'
+import {
+  createObservationBook,
+  type Observation,
+  type Subscriber,
+} from './rules/observation-book.ts'
 import type { Decided } from './rules/poll-result.ts'
+import { hasAsked, withPollCounted } from './rules/poll-usage.ts'
 import { permissionOf } from './rules/refusal-of.ts'
 
 export interface PollerWorld extends StepWorld {
@@ -200,7 +205,7 @@ async function poll(self: Self, observation: Observation): Promise<void> {
   agenda.end(key, { now: world.clock.now(), ...result })
   const live = liveOf(observation, before)
   const decided = decidePoll(before, result, factsOf(self, observation, live))
-  await write(self, observation, decided)
+  await write(self, observation, counted(self, { observation, live, result, decided }))
   const items = result.kind === 'answered' ? result.fresh.length : 0
   world.onPoll?.({ outcome: outcomeOf(result), items, lateMs })
 }
@@ -208,6 +213,23 @@ async function poll(self: Self, observation: Observation): Promise<void> {
 function outcomeOf(result: Polled): string {
   if (result.kind === 'failed') return result.error
   return result.kind === 'refused' ? result.refusal : result.kind
+}
+
+interface Counted {
+  observation: Observation
+  live: readonly Subscriber[]
+  result: Polled
+  decided: Decided
+}
+
+function counted(self: Self, { observation, live, result, decided }: Counted): Decided {
+  if (!hasAsked(result)) return decided
+  const { world, cursors } = self
+  return withPollCounted(decided, {
+    ...{ observation, live, now: world.clock.now() },
+    pollsBefore: cursors.get(observation.key)?.state.polls ?? 0,
+    zone: world.directory.policy(observation.tenant).zone,
+  })
 }
 
 function factsOf(self: Self, observation: Observation, live: ReturnType<typeof liveOf>) {
@@ -248,7 +270,7 @@ async function probe(self: Self, observation: Observation): Promise<void> {
   const error = isUp ? undefined : outcomeOf(result)
   const decided = decideProbe(before, error, factsOf(self, observation, []))
   agenda.end(observation.key, { now: world.clock.now() })
-  await write(self, observation, decided)
+  await write(self, observation, counted(self, { observation, live: [], result, decided }))
   world.onPoll?.({ outcome: error ?? 'probed', items: 0, lateMs: 0 })
 }
 

@@ -25,6 +25,7 @@ import type { EventRecord } from '#schemas/generated/records.ts'
 import { type Polled, type PollRequest, type PollWorld, performPoll } from './perform-poll.ts'
 import type { Observation } from './rules/observation-book.ts'
 import { eventOutput } from './rules/poll-outputs.ts'
+import { hasAsked, pollUsage } from './rules/poll-usage.ts'
 import { permissionOf } from './rules/refusal-of.ts'
 
 export interface TrialObserveWorld extends PollWorld {
@@ -44,22 +45,33 @@ export function createTrialStep(world: TrialObserveWorld): StatelessStep {
       if (trial.stage !== 'observe') return []
       const { id, tenant } = trial
       const place = { key: tenantKey(tenant, id), tenant }
+      const usage: Output[] = []
       try {
-        const items = await observe(world, trial)
+        const polled = await read(world, observationOf(trial))
+        if (hasAsked(polled)) usage.push(usageOf(world, trial))
+        const items = itemsOf(world, trial, polled)
         const next: OpenTrial = { ...trial, items, stage: 'judge' }
-        return [{ ...place, topic: 'trials', id: `${id}-judge`, value: next }]
+        return [...usage, { ...place, topic: 'trials', id: `${id}-judge`, value: next }]
       } catch (error) {
         const failed = trialResult(trial, clock.now(), reasonOf(error))
-        return [{ ...place, topic: 'trials.results', id, value: failed }]
+        return [...usage, { ...place, topic: 'trials.results', id, value: failed }]
       }
     },
   }
 }
 
-async function observe(world: TrialObserveWorld, trial: OpenTrial): Promise<TrialItem[]> {
+/** A look for a dry run counts as one poll. */
+function usageOf({ directory, clock }: TrialObserveWorld, trial: OpenTrial): Output {
+  const { id: subject, tenant, subscription } = trial
+  const { id, owner, agent } = subscription
+  const { zone } = directory.policy(tenant)
+  const poll = { attempt: 1, calls: 1, zone, now: clock.now() }
+  return pollUsage({ tenant, subscription: id, owner, agent, subject, ...poll })
+}
+
+function itemsOf(world: TrialObserveWorld, trial: OpenTrial, polled: Polled): TrialItem[] {
   const observation = observationOf(trial)
   const { connector: name, operation } = observation.observe
-  const polled = await read(world, observation)
   if (polled.kind !== 'answered') {
     const word = polled.kind === 'failed' ? polled.error : 'refused'
     const why = polled.kind === 'refused' ? polled.refusal : word

@@ -26,7 +26,13 @@ import {
   McpFailure,
 } from '#kernel/ports/mcp-client.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
-import type { Change, EventRecord, Notice, TableDocument } from '#schemas/generated/records.ts'
+import type {
+  Change,
+  EventRecord,
+  Notice,
+  TableDocument,
+  Usage,
+} from '#schemas/generated/records.ts'
 import { runPoller } from '#services/mcp-poller/poller-runner.ts'
 import { createManualClock, type ManualClock } from './manual-clock.ts'
 
@@ -110,6 +116,8 @@ export function createPollerBench({ partitions = 2 } = {}) {
       }
     },
     changes: () => changesIn(log),
+    /** Records of usage, each once, as the read model counts them. */
+    usage: () => usageIn(log),
     notices: () =>
       log.records('notices').map(({ value }) => codec.decode('notice', value ?? fail()) as Notice),
     /** Events by their first appearance; `repeats` counts those that came again. */
@@ -173,6 +181,17 @@ function changesIn(log: MemoryLog): Change[] {
   for (const { value } of log.records('registry.changes')) {
     const change = codec.decode('change', value ?? fail()) as Change
     if (!seen.has(change.changeId)) seen.set(change.changeId, change)
+  }
+  return [...seen.values()]
+}
+
+function usageIn(log: MemoryLog): Usage[] {
+  const seen = new Map<string, Usage>()
+  for (const { value } of log.records('usage')) {
+    const usage = codec.decode('usage', value ?? fail()) as Usage
+    const { subject, stage, attempt } = usage
+    const key = `${subject}/${stage}/${attempt}`
+    if (!seen.has(key)) seen.set(key, usage)
   }
   return [...seen.values()]
 }

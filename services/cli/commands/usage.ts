@@ -5,9 +5,9 @@ import { UsageError } from '../usage-error.ts'
 
 const DIMENSIONS = ['subscription', 'owner', 'tenant', 'day'] as const
 
-/** `ambit usage [--by DIMENSION]`: what activations, runs and judging have cost. */
+/** `ambit usage [--by DIMENSION]`: what activations, polls, runs and judging have cost. */
 export const usage: Command = {
-  summary: 'Show what activations, runs and judging have cost.',
+  summary: 'Show what activations, polls, runs and judging have cost.',
   arguments: [],
   options: {
     by: { type: 'string', help: 'subscription, owner, tenant or day. Default subscription.' },
@@ -30,7 +30,8 @@ export const usage: Command = {
       const columns = [
         [by.toUpperCase(), by],
         ['ACTIVATIONS', 'activations'],
-        ['CALLS', 'calls'],
+        ['POLLS', 'polls'],
+        ['MODEL CALLS', 'calls'],
         ['TOKENS', 'totalTokens'],
         ['COST', 'cost'],
       ] as const

@@ -227,6 +227,9 @@ export type UsageKey = (typeof USAGE_KEYS)[number]
 export interface UsageItem {
   [key: string]: string | number
   activations: number
+  /** Reads of MCP servers. */
+  polls: number
+  /** Calls of models. */
   calls: number
   inputTokens: number
   outputTokens: number
@@ -238,6 +241,7 @@ export interface UsageItem {
 interface UsageRow {
   key: string
   activations: number
+  polls: number
   calls: number
   input_tokens: number
   output_tokens: number
@@ -263,7 +267,8 @@ export function listUsage(
     ['day <= ?', until],
   ])
   const rows = database.all<UsageRow>(
-    `select ${by} as key, sum(activations) as activations, sum(calls) as calls,
+    `select ${by} as key, sum(activations) as activations, sum(polls) as polls,
+       sum(calls) as calls,
        sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
        cast(sum(cost_nano) as text) as cost_nano
      from usage_sums where ${where} group by ${by} order by ${by} limit ? offset ?`,
@@ -274,6 +279,7 @@ export function listUsage(
     view: row => ({
       [by]: row.key,
       activations: row.activations,
+      polls: row.polls,
       calls: row.calls,
       inputTokens: row.input_tokens,
       outputTokens: row.output_tokens,

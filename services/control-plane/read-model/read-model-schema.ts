@@ -7,7 +7,7 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 /** Is the row of `decisions` an ask that waits for a person? */
 export const IS_ASKED = `seq < 0 and json_extract(verdict, '$.outcome') = 'ask'
@@ -101,8 +101,9 @@ const TABLES = [
   )`,
   `create table usage_sums (
     tenant text not null, day text not null, subscription text not null, owner text not null,
-    agent text not null, activations integer not null, calls integer not null,
-    input_tokens integer not null, output_tokens integer not null, cost_nano integer not null,
+    agent text not null, activations integer not null, polls integer not null,
+    calls integer not null, input_tokens integer not null, output_tokens integer not null,
+    cost_nano integer not null,
     primary key (tenant, day, subscription, owner, agent)
   ) without rowid`,
 ]

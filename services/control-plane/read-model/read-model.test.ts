@@ -181,6 +181,7 @@ it('counts what something cost once, however often it was written', async () => 
     {
       owner: 'user:ana',
       activations: 0,
+      polls: 0,
       calls: 2,
       inputTokens: 200,
       outputTokens: 40,
@@ -188,6 +189,15 @@ it('counts what something cost once, however often it was written', async () => 
       cost: '0.300000001',
     },
   ])
+})
+
+it('keeps reads of MCP servers apart from calls of models', async () => {
+  const polls = { stage: 'poll', inputTokens: 0, outputTokens: 0, cost: '0' }
+  const twelve = usageRecord('ob_1', { ...polls, attempt: 12, calls: 12 })
+  const more = usageRecord('ob_1', { ...polls, attempt: 15, calls: 3 })
+  await world.append(usageRecord('m-1'), twelve, twelve, more)
+  const [sum] = listUsage(world.model, TENANT, { by: 'subscription', page: PAGE }).items
+  assert.deepEqual([sum?.polls, sum?.calls, sum?.totalTokens, sum?.cost], [15, 1, 120, '0.1'])
 })
 
 it('lists a question until a continuation answers it', async () => {

@@ -1,4 +1,5 @@
 /** Rows of notices, dead letters, history, usage, and of what people did to them. */
+import { POLL_STAGE } from '#kernel/domain/poll-stage.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 import type {
@@ -67,11 +68,12 @@ export function writeAudit(database: ProjectionDatabase, entry: AuditEntry): voi
 const USAGE_SEEN = 'insert into usage_seen (key, at) values (?, ?) on conflict (key) do nothing'
 
 const USAGE_SUM = `
-insert into usage_sums (tenant, day, subscription, owner, agent, activations, calls, input_tokens,
-  output_tokens, cost_nano)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into usage_sums (tenant, day, subscription, owner, agent, activations, polls, calls,
+  input_tokens, output_tokens, cost_nano)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (tenant, day, subscription, owner, agent) do update set
-  activations = activations + excluded.activations, calls = calls + excluded.calls,
+  activations = activations + excluded.activations, polls = polls + excluded.polls,
+  calls = calls + excluded.calls,
   input_tokens = input_tokens + excluded.input_tokens,
   output_tokens = output_tokens + excluded.output_tokens,
   cost_nano = cost_nano + excluded.cost_nano`
@@ -83,7 +85,9 @@ export function writeUsage(database: ProjectionDatabase, usage: Usage): void {
   if (database.run(USAGE_SEEN, key, usage.at) === 0) return
   database.run(
     USAGE_SUM,
-    ...[tenant, day, subscription, owner, agent, usage.activations, usage.calls],
+    ...[tenant, day, subscription, owner, agent, usage.activations],
+    // Calls of models and reads of servers are no one number.
+    ...(stage === POLL_STAGE ? [usage.calls, 0] : [0, usage.calls]),
     ...[usage.inputTokens, usage.outputTokens, costToNano(usage.cost)],
   )
 }

@@ -52,6 +52,10 @@ export interface ObservationState {
   } | null
   /** A gap that the source admitted: something may be missing before this instant. */
   gapAt: string | null
+  /** Polls and probes made since the beginning; absent in older documents. */
+  polls?: number
+  /** Of those, the ones that no usage record has told of. */
+  pollsUntold?: number
   /** The process that wrote this, to tell late records of former owners. */
   writer: string
 }

@@ -18,7 +18,7 @@ const TENANT = 'acme'
 const NOW = Date.parse('2026-12-01T09:00:00Z')
 
 const subscriber = (id: string, more: Partial<Subscriber> = {}): Subscriber => ({
-  ...{ id, version: 1, name: id, owner: 'user:ana', everyMs: 1000, backfill: 0 },
+  ...{ id, version: 1, name: id, owner: 'user:ana', agent: 'triage', everyMs: 1000, backfill: 0 },
   ...{ isLive: true, isSuspendedHere: false, ...more },
 })
 function observation(...subscribers: Subscriber[]): Observation {

@@ -11,6 +11,7 @@ export interface Subscriber {
   version: number
   name: string
   owner: string
+  agent: string
   everyMs: number
   backfill: number
   isLive: boolean
@@ -73,9 +74,9 @@ export function createObservationBook(): ObservationBook {
 }
 
 function subscriberOf(subscription: Subscription, observe: Observe): Subscriber {
-  const { id, version, name, owner, state } = subscription
+  const { id, version, name, owner, agent, state } = subscription
   return {
-    ...{ id, version, name, owner },
+    ...{ id, version, name, owner, agent },
     everyMs: observe.everyMs,
     backfill: observe.backfill,
     isLive: isLive(state),

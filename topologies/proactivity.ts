@@ -123,6 +123,13 @@ export const STEPS = {
     writes: ['evaluations'],
     doors: ['POST /v1/approvals/{id}, of asks'],
   },
+  'label-watch': {
+    service: 'control-plane',
+    reads: ['labels', 'trials.results'],
+    tables: ['subscriptions', 'policies', 'sources', 'labels'],
+    writes: ['trials', 'notices', 'policies'],
+    doors: [],
+  },
   'mailbox-dispatcher': {
     service: 'mailbox-dispatcher',
     reads: ['mailbox'],

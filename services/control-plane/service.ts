@@ -11,6 +11,7 @@ import type { StepWorld } from '#kernel/host/step-world.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { readIngressEnds } from './ingress-ends.ts'
 import { labelRoutes } from './labels/label-routes.ts'
+import { startLabelWatch } from './labels/label-watch.ts'
 import { judgingState } from './read-model/judging-query.ts'
 import { openReadModel } from './read-model/read-model.ts'
 import { createRegistryStep } from './registry/registry-step.ts'
@@ -92,7 +93,10 @@ export async function startControlPlane(
   scheduleRoutes(app, { ...world, model })
   const labels = await openLiveTables({ log, codec, clock, topics: ['labels'] })
   labelRoutes(app, { ...world, model, trials, labels })
+  const { store } = stepWorld
+  const watched = { model, trials, labels, tables, directory }
+  const labelWatch = await startLabelWatch({ log, writer, store, ids, clock, logger, ...watched })
   webRoutes(app)
   const follows = [calendars, cursors, lag, labels]
-  return [heartbeat, registryStep, registry, model, trials, backtests, ...follows]
+  return [heartbeat, registryStep, registry, model, trials, backtests, ...follows, labelWatch]
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { guardKey } from '#kernel/domain/guard-keys.ts'
+import type { JudgeIdentity } from '#kernel/domain/judge-identity.ts'
 import type { StructuredResult } from '#kernel/ports/model.ts'
+import { createRecordCodec } from '#schemas/codec.ts'
 import { createJudgeBench, honest, TENANT } from '#test/support/judge-bench.ts'
 import { failing } from '#test/support/step-bench.ts'
 
@@ -217,6 +219,28 @@ describe('admission', () => {
     await bench.send('s1', 'yes')
     await hasJudged(bench, 1)
     assert.deepEqual(outcomes(bench), ['cooldown'])
+    assert.equal(bench.model.calls.length, 0)
+  })
+})
+
+describe('an estimate', () => {
+  it('says who would judge, and calls nobody', async () => {
+    const bench = open()
+    bench.subscribe('s1')
+    await bench.start('one')
+    const subscription = bench.subscriptions.get('s1')
+    const trial = {
+      ...{ id: 't1', tenant: TENANT, kind: 'test', stage: 'estimate', isSaved: false },
+      ...{ subscription, items: [], usage: {}, by: {}, at: 0 },
+    }
+    const value = createRecordCodec().encode('trial', trial)
+    const headers = { ce_tenant: TENANT, ce_id: trial.id }
+    await bench.log.open('control').append([{ topic: 'trials', key: trial.id, value, headers }])
+    const results = () => bench.rows('trials.results', 'trial-result')
+    await bench.clock.until(() => results().length === 1)
+    const [result] = results()
+    const { judge } = (result?.progress ?? {}) as { judge?: JudgeIdentity }
+    assert.deepEqual([result?.state, judge?.models, judge?.prompt], ['done', ['m'], 'p1'])
     assert.equal(bench.model.calls.length, 0)
   })
 })

@@ -5,6 +5,7 @@ import { toEventRecord } from '#kernel/domain/event-record.ts'
 import { compileFilters, type MatchSpec } from '#kernel/domain/filter/compile-filters.ts'
 import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { hashId, occurrenceIdOf, tenantKey } from '#kernel/domain/ids.ts'
+import { judgeIdentity } from '#kernel/domain/judge-identity.ts'
 import { costMicros, moneyText } from '#kernel/domain/model-price.ts'
 import {
   NO_USAGE,
@@ -20,6 +21,7 @@ import { type Finished, verdictOf } from './judge/finish-batch.ts'
 import { judgeItemOf } from './judge/judge-item.ts'
 import type { JudgeCandidate } from './judge/judge-step.ts'
 import { tokensBound } from './judge/plan-call.ts'
+import { PROMPT_VERSION } from './judge/prompt.ts'
 import type { TrialInput } from './judge/trial-judge-step.ts'
 import { type TrialMemory, trialUnit } from './judge/trial-unit.ts'
 import { type BatchWorld, judgeDry } from './judge-batch-worker.ts'
@@ -33,19 +35,32 @@ export async function judgeTrials(world: BatchWorld, batch: LaneBatch<TrialInput
       return reasonOf(error)
     })
     await batch.commit({ documents: [], counters: [] }, unit =>
-      unit.emit(nextOf(trial, done, unit.now)),
+      unit.emit(nextOf(world, trial, done, unit.now)),
     )
   }
 }
 
-/** A backtest is judged in parts and decided as a whole by who gathers them. */
-function nextOf(trial: OpenTrial, done: OpenTrial | string, now: number): Output {
+/**
+ * A backtest is judged in parts and decided as a whole by who gathers them. An estimate says who
+ * would judge.
+ */
+function nextOf(
+  { settings }: BatchWorld,
+  trial: OpenTrial,
+  done: OpenTrial | string,
+  now: number,
+): Output {
   const { id, tenant, kind, stage } = trial
   const place = { key: tenantKey(tenant, id), tenant }
   if (typeof done === 'string') {
     return { ...place, topic: 'trials.results', id, value: trialResult(trial, now, done) }
   }
-  if (kind === 'backtest' || stage === 'estimate') {
+  if (stage === 'estimate') {
+    const judge = judgeIdentity(settings.names, settings.prices, PROMPT_VERSION)
+    const value = { ...trialResult(done, now), progress: { judge } }
+    return { ...place, topic: 'trials.results', id, value }
+  }
+  if (kind === 'backtest') {
     return { ...place, topic: 'trials.results', id, value: trialResult(done, now) }
   }
   return { ...place, topic: 'trials', id: `${id}-decide`, value: done }

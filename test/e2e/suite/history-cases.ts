@@ -296,7 +296,7 @@ function auditCases(scene: MakeScene): void {
 
   it('the system shows scheduler, poller and judge, each with what it has done', async () => {
     const s = scene('services')
-    const soon = Temporal.Now.instant().add({ seconds: 2 }).toZonedDateTimeISO('UTC')
+    const soon = Temporal.Now.instant().add({ seconds: 10 }).toZonedDateTimeISO('UTC')
     const once = soon.toPlainDateTime().toString({ smallestUnit: 'second' })
     await s.subscribe(undefined, { on: undefined, schedule: { once, tzid: 'UTC' } })
     const services = await eventually('the mark of the schedule', async () => {

@@ -34,6 +34,8 @@ export interface CallWorld {
   logger: Logger
   /** Told every call that was made. */
   onCall?(call: { model: string; outcome: string; tokens: Tokens; latencyMs: number }): void
+  /** Told before and after every call: how many are under way, and whether its breaker is open. */
+  onState?(state: { model: string; underWay: number; isOpen: boolean }): void
 }
 
 /** What a call is about. */
@@ -77,7 +79,23 @@ export function createJudgeCaller(world: CallWorld): JudgeCaller {
   const inFlight = createInFlight(settings.inFlightMax)
   const breakers = new Map(settings.names.map(name => [name, createBreaker(settings.breaker)]))
   const self: Self = { ...world, breakers, ceilings: new Map() }
-  return { call: question => inFlight.run(() => callOnce(self, question)) }
+  let underWay = 0
+  const tell = (model: string, change: 1 | -1) => {
+    underWay += change
+    const isOpen = breakers.get(model)?.isOpen() ?? false
+    world.onState?.({ model, underWay, isOpen })
+  }
+  return {
+    call: question =>
+      inFlight.run(async () => {
+        tell(question.model, 1)
+        try {
+          return await callOnce(self, question)
+        } finally {
+          tell(question.model, -1)
+        }
+      }),
+  }
 }
 
 /** A question with the room that its answer has, which must stay what was reserved. */

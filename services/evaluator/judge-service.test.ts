@@ -223,6 +223,27 @@ describe('admission', () => {
   })
 })
 
+describe('what an operator sees', () => {
+  it('is the calls under way and a breaker that opens and closes again', async () => {
+    const states: { underWay: number; isOpen: boolean }[] = []
+    const bench = open({ onState: ({ underWay, isOpen }) => states.push({ underWay, isOpen }) })
+    bench.subscribe('s1')
+    bench.model.answer = () => outage
+    await bench.start('one')
+    for (let nth = 1; nth <= 2; nth++) {
+      await bench.send('s1', `yes ${nth}`)
+      await hasJudged(bench, nth)
+    }
+    assert.deepEqual(states.at(-1), { underWay: 0, isOpen: true })
+    assert.equal(Math.max(...states.map(({ underWay }) => underWay)), 1)
+    bench.model.answer = honest
+    await bench.clock.advance(30_000)
+    await bench.send('s1', 'yes at last')
+    await hasJudged(bench, 3)
+    assert.deepEqual(states.at(-1), { underWay: 0, isOpen: false })
+  })
+})
+
 describe('an estimate', () => {
   it('says who would judge, and calls nobody', async () => {
     const bench = open()

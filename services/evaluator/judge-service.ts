@@ -21,6 +21,7 @@ export interface JudgeWorld extends StepWorld {
   /** Decodes a producer's Avro value by its registry id; absent without a registry. */
   decodeConfluent?(bytes: Uint8Array): Promise<unknown>
   onCall?: CallWorld['onCall']
+  onState?: CallWorld['onState']
 }
 
 /** Starts judging candidates and dry runs; resolves once subscribed. */
@@ -28,11 +29,11 @@ export async function startJudge(
   world: JudgeWorld,
   settings: JudgeSettings,
 ): Promise<RunningStep[]> {
-  const { codec, directory, store, clock, ids, logger, onCall, log } = world
+  const { codec, directory, store, clock, ids, logger, onCall, onState, log } = world
   const reader = createEventReader(world)
   const { model } = settings
   const caller = model
-    ? createJudgeCaller({ settings: { ...settings, model }, clock, ids, logger, onCall })
+    ? createJudgeCaller({ settings: { ...settings, model }, clock, ids, logger, onCall, onState })
     : undefined
   const batchWorld: BatchWorld = {
     ...{ directory, store, clock, settings, caller, codec, underWay: createCallsUnderWay() },
@@ -58,7 +59,11 @@ export async function startConfiguredJudge(
     telemetry.modelTokens.inc({ model, direction: 'output' }, tokens.outputTokens)
     telemetry.modelSeconds.observe({ model }, latencyMs / 1000)
   }
-  return startJudge({ ...platform, ...stepWorld, onCall }, settings)
+  const onState: CallWorld['onState'] = ({ model, underWay, isOpen }) => {
+    telemetry.modelCallsUnderWay.set(underWay)
+    telemetry.modelBreakerOpen.set({ model }, isOpen ? 1 : 0)
+  }
+  return startJudge({ ...platform, ...stepWorld, onCall, onState }, settings)
 }
 
 /** What the configuration says about judging, with the model that it names. */

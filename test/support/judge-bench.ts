@@ -18,6 +18,7 @@ import type { StructuredRequest, StructuredResult } from '#kernel/ports/model.ts
 import { createRecordCodec, type RecordTypes } from '#schemas/codec.ts'
 import type { Candidate } from '#schemas/generated/records.ts'
 import type { JudgeSettings } from '#services/evaluator/judge/judge-settings.ts'
+import type { CallWorld } from '#services/evaluator/judge-call-worker.ts'
 import { startJudge } from '#services/evaluator/judge-service.ts'
 import { askedItems, verdictFor } from './scripted-judge.ts'
 import { createStepBench, START } from './step-bench.ts'
@@ -49,10 +50,11 @@ export interface JudgeBenchOptions {
   settings?: Partial<JudgeSettings>
   policy?: PolicyInput
   isAtomic?: boolean
+  onState?: CallWorld['onState']
 }
 
 export function createJudgeBench(options: JudgeBenchOptions = {}) {
-  const { partitions = 1, isAtomic = false } = options
+  const { partitions = 1, isAtomic = false, onState } = options
   const bench = createStepBench({ partitions, isAtomic })
   const { clock, log, store } = bench
   const subscriptions = new Map<string, Subscription>()
@@ -85,7 +87,7 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
         agent: (tenant: string, id: string) => defaultAgent(tenant, id),
         tenant: () => undefined,
       }
-      const steps = await during(startJudge({ ...world, codec, directory }, settings))
+      const steps = await during(startJudge({ ...world, codec, directory, onState }, settings))
       const step = { stop: async () => void (await Promise.all(steps.map(each => each.stop()))) }
       running.add(step)
       return {

@@ -6,6 +6,8 @@ export interface Breaker {
   /** May the model be called now? `yes` for the one call that tries again must be reported. */
   mayCall(now: number): boolean
   report(isOutage: boolean, now: number): void
+  /** Open until a call that tried again was answered. */
+  isOpen(): boolean
 }
 
 /** A breaker that opens after `failuresMax` failed calls in a row, for `openMs`. */
@@ -25,5 +27,6 @@ export function createBreaker(rule: { failuresMax: number; openMs: number }): Br
       failures = isOutage ? failures + 1 : 0
       if (failures >= rule.failuresMax) openUntil = now + rule.openMs
     },
+    isOpen: () => failures >= rule.failuresMax,
   }
 }

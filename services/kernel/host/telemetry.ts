@@ -30,6 +30,10 @@ export interface Telemetry {
   modelTokens: Counter<'model' | 'direction'>
   /** Seconds that calls of judging models took. */
   modelSeconds: Histogram<'model'>
+  /** Calls of judging models under way in this process. */
+  modelCallsUnderWay: Gauge
+  /** 1 while a judging model is left alone because it failed again and again. */
+  modelBreakerOpen: Gauge<'model'>
   /** Seconds since the last heartbeat of the control plane. */
   policyAge: Gauge
 }
@@ -135,6 +139,17 @@ function observationMetrics(registers: Registry[]) {
       name: 'ambit_model_calls_total',
       help: 'Calls of judging models.',
       labelNames: ['model', 'outcome'],
+      registers,
+    }),
+    modelCallsUnderWay: new Gauge({
+      name: 'ambit_model_calls_under_way',
+      help: 'Calls of judging models under way.',
+      registers,
+    }),
+    modelBreakerOpen: new Gauge({
+      name: 'ambit_model_breaker_open',
+      help: '1 while a judging model is left alone after failures.',
+      labelNames: ['model'],
       registers,
     }),
     modelTokens: new Counter({

@@ -7,7 +7,7 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
 /** Is the row of `decisions` an ask that waits for a person? */
 export const IS_ASKED = `seq < 0 and json_extract(verdict, '$.outcome') = 'ask'

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 export interface Child {
   /** Where it listens. */
   url: string
+  pid: number | undefined
   stop(): Promise<void>
 }
 
@@ -38,7 +39,7 @@ export function startChild(
       const url = /ready.*?(http:\/\/[\w.:]+)/.exec(line)?.[1]
       if (!url) return
       clearTimeout(late)
-      resolve({ url, stop: () => stopChild(child) })
+      resolve({ url, pid: child.pid, stop: () => stopChild(child) })
     })
   })
 }

@@ -41,8 +41,8 @@ export async function startBareChain(): Promise<{ children: Child[]; ends: Ends 
   return { children: [sink, ...rest], ends }
 }
 
-/** One process per service. */
-export async function startServices(key: string): Promise<{ children: Child[]; ends: Ends }> {
+/** Settings of services with topics and keys of their own. */
+export function serviceEnvironment(key: string) {
   const { brokers, redis } = infra()
   const prefix = `bench-${Date.now().toString(36)}`
   const environment = {
@@ -57,6 +57,12 @@ export async function startServices(key: string): Promise<{ children: Child[]; e
     AMBIT_LOG_LEVEL: 'warn',
     AMBIT_DATA_DIR: join(process.env.TMPDIR ?? '/tmp', prefix),
   }
+  return { environment, topicPrefix: `${prefix}.`, brokers: brokers.split(',') }
+}
+
+/** One process per service. */
+export async function startServices(key: string): Promise<{ children: Child[]; ends: Ends }> {
+  const { environment } = serviceEnvironment(key)
   const start = (service: string) =>
     startChild(join(import.meta.dirname, `../../services/${service}/main.ts`), [], environment)
   const control = await start('control-plane')

@@ -18,7 +18,7 @@ export const HEARTBEAT_KIND = 'heartbeat'
 
 interface Held {
   version: number
-  bytes: Packed
+  packed: Packed
 }
 
 export interface TableChange {
@@ -78,7 +78,7 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
     }
     if ((table.get(key)?.version ?? -1) >= document.version) return
     tenants.add(document.tenant)
-    table.set(key, { version: document.version, bytes: store.pack(record.value, table.size) })
+    table.set(key, { version: document.version, packed: store.pack(record.value, table.size) })
     decoded.delete(`${record.topic}\n${key}`)
     for (const listener of listeners) listener({ topic: record.topic, key, document })
   }
@@ -88,7 +88,7 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
     if (known) return known
     const held = tables.get(topic)?.get(key)
     if (!held) return undefined
-    const document = codec.decode('table-document', store.unpack(held.bytes))
+    const document = codec.decode('table-document', store.unpack(held.packed))
     if (decoded.size >= DECODED_MAX) decoded.delete(decoded.keys().next().value ?? '')
     decoded.set(id, document)
     return document

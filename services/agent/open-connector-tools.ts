@@ -4,7 +4,6 @@ import { connectorMark } from '#kernel/domain/connector-mark.ts'
 import { tenantKey } from '#kernel/domain/ids.ts'
 import { TABLE_OF } from '#kernel/domain/object-key.ts'
 import { identityScopeOf } from '#kernel/domain/observation.ts'
-import { createConnectorRate } from '#kernel/host/connector-rate.ts'
 import type { Platform } from '#kernel/host/platform.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import type { Message } from '#services/client/api.ts'
@@ -18,11 +17,11 @@ export function openConnectorTools(
   platform: Platform,
   agent: string,
 ): (message: Message) => Promise<Tool[]> {
-  const { log, codec, directory, mcp, clock, logger } = platform
+  const { log, codec, directory, mcp, admit, clock, logger } = platform
   const writer = createRecordWriter(codec, SERVICE)
   const toolsFor = createConnectorTools({
-    ...{ mcp, policyOf: directory.policy, now: () => performance.now(), sleep: clock.sleep },
-    admit: createConnectorRate(clock),
+    ...{ mcp, admit, policyOf: directory.policy },
+    ...{ now: () => performance.now(), sleep: clock.sleep },
     connectorsOf: tenant => connectorsOf(platform, tenant),
     mark: (connector, mark) => {
       const change = connectorMark(connector, { ...mark, service: SERVICE, now: clock.now() })

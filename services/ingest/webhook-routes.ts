@@ -5,6 +5,7 @@ import { type EventPayload, payloadOf } from '#kernel/domain/event-payload.ts'
 import { parseStrictJson } from '#kernel/domain/lossless-json.ts'
 import { isJsonType, parseMediaType } from '#kernel/domain/media-type.ts'
 import type { Source } from '#kernel/domain/source.ts'
+import { type Bucket, takeToken } from '#kernel/domain/token-bucket.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { Directory } from '#kernel/host/directory.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
@@ -14,7 +15,6 @@ import { type AcceptWorld, acceptEvents } from './accept-events.ts'
 import { decodeBody } from './decode-body.ts'
 import { headerOf } from './headers.ts'
 import type { RawApp } from './raw-bodies.ts'
-import { createTokenBuckets } from './token-bucket.ts'
 import { answerOptions, answerSlackChallenge } from './webhooks/handshakes.ts'
 import { bodyDeliveryId, type MappingTools, mapWebhook } from './webhooks/mapping.ts'
 import { verifyWebhook } from './webhooks/verify.ts'
@@ -45,7 +45,7 @@ const tools: MappingTools = {
 
 /** Registers the endpoint; `?tenant=` names the tenant where an installation has several. */
 export function webhookRoutes(app: RawApp, world: WebhookRoutesWorld): void {
-  const buckets = createTokenBuckets(() => world.clock.now())
+  const buckets = new Map<string, Bucket>()
   const find = (request: { params: Record<string, string>; query: unknown }) => {
     const { tenant } = request.query as { tenant?: unknown }
     const owner = typeof tenant === 'string' ? tenant : world.defaultTenant
@@ -61,7 +61,7 @@ export function webhookRoutes(app: RawApp, world: WebhookRoutesWorld): void {
   })
   app.post('/v1/webhooks/:name', async (request, reply) => {
     const { tenant, name, source } = find(request)
-    takeToken(buckets, `${tenant}/${name}`, source)
+    admit(buckets, { key: `${tenant}/${name}`, now: world.clock.now() }, source)
     const headers = request.raw.headersDistinct
     const { deliveryId } = await verified(world, source, { headers, body: request.body })
     const rawBody = await decodeBody(request.body, request.headers['content-encoding'])
@@ -93,16 +93,18 @@ function deliveredPayload(body: Buffer, contentType: string | undefined): EventP
   return payloadOf(body, contentType)
 }
 
-function takeToken(
-  buckets: ReturnType<typeof createTokenBuckets>,
-  key: string,
+/** A bound of the door, counted by this replica alone; no budget. */
+function admit(
+  buckets: Map<string, Bucket>,
+  { key, now }: { key: string; now: number },
   { rateLimit }: Source,
 ): void {
   if (!rateLimit) return
-  const waitMs = buckets.take(key, rateLimit)
+  const { bucket, waitMs } = takeToken(buckets.get(key), now, rateLimit)
+  buckets.set(key, bucket)
   if (waitMs > 0) {
     throw new AmbitError('rate-limited', 'This webhook source is over its rate; retry later.', {
-      retryAfterMs: waitMs,
+      retryAfterMs: Math.ceil(waitMs),
     })
   }
 }

@@ -1,7 +1,5 @@
-/** Bounds on what one process asks at once, and of each connector in a time. */
-import type { Connector } from '#kernel/domain/connector.ts'
-import { createConnectorRate } from '#kernel/host/connector-rate.ts'
-import type { Clock } from '#kernel/ports/clock.ts'
+/** Bounds on the polls that one process has under way, and of each connector in a time. */
+import type { Admit } from '#kernel/host/connector-rate.ts'
 import type { Observation } from './rules/observation-book.ts'
 
 /** Polls under way in one process. */
@@ -14,10 +12,10 @@ export interface PollGates {
   enter(observation: Observation): boolean
   leave(observation: Observation): void
   /** Resolves when the connector's rate allows one more call. */
-  admit(connector: Connector): Promise<void>
+  admit: Admit
 }
 
-export function createPollGates(clock: Clock): PollGates {
+export function createPollGates(admit: Admit): PollGates {
   const under = new Map<string, number>()
   let all = 0
   const nameOf = ({ tenant, observe }: Observation) => `${tenant}\n${observe.connector}`
@@ -37,6 +35,6 @@ export function createPollGates(clock: Clock): PollGates {
       if (own > 0) under.set(name, own)
       else under.delete(name)
     },
-    admit: createConnectorRate(clock),
+    admit,
   }
 }

@@ -14,6 +14,7 @@ import { partitionOf } from '#kernel/domain/ids.ts'
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
+import type { Admit } from '#kernel/host/connector-rate.ts'
 import type { Directory } from '#kernel/host/directory.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
 import type { McpConnections } from '#kernel/host/mcp-connections.ts'
@@ -41,6 +42,8 @@ export interface PollerWorld extends StepWorld {
   tables: LiveTables
   directory: Directory
   mcp: McpConnections
+  /** The bound on calls of a connector, shared with others in this process. */
+  admit: Admit
   /** Uniform in 0 to 1. Default: `Math.random`. */
   random?(): number
   /** Told of every poll that was made. */
@@ -103,7 +106,7 @@ export async function runPoller(world: PollerWorld): Promise<Running> {
 }
 
 async function openPoller(world: PollerWorld): Promise<Self> {
-  const { log, codec, clock, ids, tables } = world
+  const { log, codec, ids, tables } = world
   const writer = ids.random().slice(0, 16)
   const random = world.random ?? Math.random
   const book = createObservationBook()
@@ -123,7 +126,7 @@ async function openPoller(world: PollerWorld): Promise<Self> {
   return {
     ...{ world, writer, random, cursors, book, states, late },
     agenda: createPollAgenda({ random }),
-    gates: createPollGates(clock),
+    gates: createPollGates(world.admit),
     partitions: Math.max(1, ends.length),
     assigned: new Set(),
     polling: new Map(),

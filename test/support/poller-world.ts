@@ -13,6 +13,7 @@ import type { ObservationState } from '#kernel/domain/observation-state.ts'
 import { defaultPolicy, type PolicyInput, policySchema } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { observeSchema } from '#kernel/domain/trigger.ts'
+import { createConnectorRate } from '#kernel/host/connector-rate.ts'
 import { createDirectory } from '#kernel/host/directory.ts'
 import { openLiveTables } from '#kernel/host/live-tables.ts'
 import { createMcpConnections } from '#kernel/host/mcp-connections.ts'
@@ -155,6 +156,7 @@ async function startProcess(
   const poller = await runPoller({
     ...own,
     ...{ clock, ids, logger: silentLogger, writer, codec, tables, mcp },
+    admit: createConnectorRate(clock),
     directory: createDirectory(tables),
     gate: () => tables.barrier(),
     knownTenants: () => tables.tenants(),

@@ -1,5 +1,5 @@
 /**
- * From a verified delivery to its event (page "The HTTP contract", exact meaning 6). Pure: CEL
+ * From a verified delivery to its event (docs/api.md, "Sources"). Pure: CEL
  * and the hash are handed in.
  */
 import { cloudEventFrom, refuseOversized } from '#kernel/domain/cloud-event-rules.ts'

@@ -6,7 +6,7 @@ import type { Clock } from '#kernel/ports/clock.ts'
 /** Resolves when the connector's rate allows one more call. */
 export type Admit = (connector: Pick<Connector, 'tenant' | 'id' | 'rateLimit'>) => Promise<void>
 
-/** Counts the calls of one caller in this process. */
+/** One count for all that call it. */
 export function createConnectorRate(clock: Pick<Clock, 'now' | 'sleep'>): Admit {
   const buckets = new Map<string, Bucket>()
   return async ({ tenant, id, rateLimit }) => {

@@ -24,6 +24,7 @@ import type { SecretResolver } from '#kernel/ports/secret-resolver.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
 import type { Backbone } from './backbone.ts'
 import { type Configuration, SECRET_KEY_MIN } from './configuration.ts'
+import { type Admit, createConnectorRate } from './connector-rate.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { openDistributed } from './distributed.ts'
 import { openEmbedded } from './embedded.ts'
@@ -46,6 +47,8 @@ export interface Platform extends Backbone {
   httpSender: HttpSender
   /** Sessions with the MCP servers of connectors. */
   mcp: McpConnections
+  /** The bound on calls of a connector: one count for whoever in this process calls it. */
+  admit: Admit
   /** Key of the administrator, where the installation has one. */
   adminKey?: string
   /** Read barrier and policy freshness, once per batch. */
@@ -77,7 +80,7 @@ export async function openPlatform(configuration: Configuration): Promise<Platfo
     ...backbone,
     ...{ configuration, clock, ids: systemIds, logger, telemetry, tables, directory, adminKey },
     signer: createHandleSigner(keys),
-    ...{ secrets, mcp },
+    ...{ secrets, mcp, admit: createConnectorRate(clock) },
     authenticate: createAuthenticate({ directory, adminKey, oidc: oidcOf(configuration) }),
     httpSender: createNodeHttpSender({ allowOrigins: configuration.AMBIT_OUTGOING_ALLOW }),
     gate: () =>

@@ -24,8 +24,8 @@ import { type ItemFate, judgeItems } from './judge/judge-items.ts'
 import { askKey } from './judge/judge-memory.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
 import { type JudgeCandidate, type JudgeInput, subscriptionOf } from './judge/judge-step.ts'
-import { judgeOffline } from './judge/offline/offline-judge.ts'
-import { checkFacts, occursIn, type ValidVerdict } from './judge/validate-verdicts.ts'
+import { offlineResult } from './judge/offline/offline-result.ts'
+import { occursIn } from './judge/validate-verdicts.ts'
 import { type CachedVerdict, verdictKey } from './judge/verdict-cache.ts'
 import type { Bill, JudgeCaller } from './judge-call-worker.ts'
 
@@ -382,21 +382,4 @@ function resultOf(
   const { model } = fate
   if (fate.kind === 'failed') return { kind: 'failed', reason: fate.reason, model, criterion }
   return { kind: 'judged', verdict: fate.verdict, model, condition, criterion, isCached: false }
-}
-
-/** Words alone, held to the same facts as a model. */
-function offlineResult(
-  condition: Condition,
-  criterion: string,
-  item: JudgeItem,
-): Finished['result'] {
-  const model = 'offline'
-  const failed = { kind: 'failed' as const, reason: 'cannot-judge' as const, model, criterion }
-  if (condition.scope === 'set') return failed
-  const result = judgeOffline(condition.criterion, item)
-  if (result.kind !== 'valid') return failed
-  const checked = checkFacts(result.verdict, item.leaves)
-  if (checked.kind !== 'valid') return failed
-  const verdict: ValidVerdict = checked.verdict
-  return { kind: 'judged', verdict, model, condition, criterion, isCached: false }
 }

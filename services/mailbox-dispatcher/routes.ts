@@ -1,4 +1,7 @@
-/** The POSTs of page 10, "Mailboxes": bodies are checked strictly, then handed on. */
+/**
+ * What executors and people POST (docs/api.md, "Mailboxes"): bodies are checked strictly, then
+ * handed on.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'

@@ -1,6 +1,7 @@
 /**
  * `npm run sim -- --seeds N --first S [--events E] [--world W] [--bug NAME] [--coverage]`: many
- * seeds on all cores. The last line is `N seeds, V violations`; the exit status is 1 when there are any.
+ * seeds on all cores. The last line is `N seeds, V violations`; the exit status is 1 when there
+ * are any.
  */
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'

@@ -34,7 +34,13 @@ const UNTYPED = new RegExp(`\\bas ${'any'}\\b|@ts-${'ignore'}|@ts-${'nocheck'}`)
 const EXPORT_ALL = /^export \*/
 const BANNER = /^\s*(\/\/|\*|\/\*)\s*[-=*/#]{8,}/
 
+/** A reader has the pages of `docs/`, each with a file name. */
+const PAGE_WITHOUT_FILE = /\bpage ("[A-Z]|\d\d\b)/
+
 describe('the source tree is tidy', () => {
+  it('no comment cites a page that has no file', () => {
+    assertNone(linesWhere(HAND_WRITTEN, line => PAGE_WITHOUT_FILE.test(line)))
+  })
   it(`no line is longer than ${LINE_WIDTH_MAX} columns`, () => {
     assertNone(linesWhere(HAND_WRITTEN, line => isTooWide(line)))
   })

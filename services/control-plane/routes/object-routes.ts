@@ -104,7 +104,7 @@ function agentRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
   })
 }
 
-/** Checked again at every call: what a name means may change (page "Security rules"). */
+/** Checked again at every call: what a name means may change (I16). */
 async function checkPushUrl({ httpSender }: ObjectRoutesWorld, url: string): Promise<void> {
   try {
     await httpSender.check(url)
@@ -205,7 +205,7 @@ function sourceRoutes(app: HttpApp, world: ObjectRoutesWorld): void {
       body,
       ifVersion,
     })
-    // `PUT` answers 200 also for a new source, as page "Ingest" promises.
+    // `PUT` answers 200 also for a new source, as docs/api.md promises.
     if (result.kind === 'answered') result.status = 200
     await world.tables.barrier()
     return sendChange(reply, result, sourceView)

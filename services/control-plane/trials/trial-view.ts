@@ -1,4 +1,4 @@
-/** How people see a dry run (page 10, "Exact meanings"). */
+/** How people see a dry run (docs/conditions.md). */
 import { NO_USAGE, type TrialItem, type TrialUsage } from '#kernel/domain/trial.ts'
 import type { TrialResult, Verdict } from '#schemas/generated/records.ts'
 

@@ -1,4 +1,4 @@
-/** How people and executors see a message (page 10, "Mailboxes"). */
+/** How people and executors see a message (docs/api.md, "Mailboxes"). */
 import type { Hop, Message } from '#schemas/generated/records.ts'
 import type { CloudEvent } from './event.ts'
 import { toCloudEvent } from './event-record.ts'

@@ -55,7 +55,7 @@ export interface Wanted {
   counters: Set<string>
 }
 
-/** Adds to `wanted` what a decision was missing, so that it can be made again; rethrows the rest. */
+/** Adds what a decision was missing, so that it can be made again; rethrows anything else. */
 export function wantMissing(wanted: Wanted, error: unknown): void {
   if (!(error instanceof NotLoaded)) throw error
   for (const key of error.documents) wanted.documents.add(key)

@@ -1,4 +1,4 @@
-/** Gives a lost store its documents back from the log (page "What may be lost"; I5). */
+/** Gives a lost store its documents back from the log (I5; docs/guarantees.md, "May be lost"). */
 
 import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { isAmbitError } from '#kernel/errors.ts'

@@ -1,6 +1,6 @@
 /**
  * What a service gives to a host: pure reading and deciding. The host does everything else in
- * one order (page "A step's life" of docs/architecture.md).
+ * one order (docs/architecture.md, "A step's life").
  */
 import type { Output, UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'

@@ -1,6 +1,6 @@
 /**
  * Outbound HTTP to addresses that people outside the installation name, so every address is
- * checked before it is called (invariant I16; page "Security rules", outgoing addresses).
+ * checked before it is called (I16).
  *
  * Contract, checked by `test/contract/http-sender.ts` on every adapter:
  * - H1 only https to globally reachable addresses, except origins that the installation allows.

@@ -138,7 +138,7 @@ const eventList = z.looseObject({
   ),
 })
 
-/** Events of page "MCP events" that can be polled; none where the server has no such thing. */
+/** Event types that the server offers for polling; none where it has no such thing. */
 async function eventOffers(client: Client, options: CallOptions): Promise<McpOffer[]> {
   if (!(await hasEvents(client, options))) return []
   const params = {}

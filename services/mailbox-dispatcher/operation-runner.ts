@@ -4,7 +4,7 @@
  * - R1 Outputs are committed with the change: in the same transaction as the log where store and
  *   log are one, else through the outbox of the tenant.
  * - R2 What could not be appended is appended before the next operation commits, and by any other
- *   process within `ORPHAN_MS` when this one is gone.
+ *   process within `ORPHAN_MS` and one more sweep when this one is gone.
  */
 import type { Output, UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { decodeOutbox, encodeOutbox } from '#kernel/host/outbox.ts'

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { headerOf } from '../headers.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 
 /** A fixed token in `authorization: Bearer …` (RFC 6750 section 2.1). It proves no freshness. */
-export function verifyBearer(secrets: string[], delivery: Delivery): WebhookVerdict {
+export function verifyBearer(secrets: string[], delivery: Delivery): SignatureCheck {
   const header = headerOf(delivery.headers, 'authorization')
   if (!header) return refuse('missing-header')
   const token = /^Bearer +(\S+)$/i.exec(header)?.[1]

@@ -1,12 +1,12 @@
 import { headerOf } from '../headers.ts'
 import { anyDigestHolds, fromHex } from '../hmac.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 
 /**
  * GitHub: `x-hub-signature-256: sha256=<hex>` over the body. GitHub signs no time; a redelivery
  * keeps its `x-github-delivery`, which is the delivery id.
  */
-export function verifyGithub(secrets: string[], delivery: Delivery): WebhookVerdict {
+export function verifyGithub(secrets: string[], delivery: Delivery): SignatureCheck {
   const signature = headerOf(delivery.headers, 'x-hub-signature-256')
   if (!signature) return refuse('missing-header')
   const digest = signature.startsWith('sha256=') ? fromHex(signature.slice('sha256='.length)) : null

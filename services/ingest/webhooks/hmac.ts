@@ -1,8 +1,8 @@
 import type { Verification } from '#kernel/domain/source.ts'
 import { headerOf } from '../headers.ts'
 import { anyDigestHolds, fromBase64, fromHex } from '../hmac.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 import { checkTimestamp } from './timestamp.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
 
 type HmacScheme = Extract<Verification, { scheme: 'hmac' }>
 
@@ -15,7 +15,7 @@ export function verifyHmac(
   scheme: HmacScheme,
   secrets: string[],
   delivery: Delivery,
-): WebhookVerdict {
+): SignatureCheck {
   const header = headerOf(delivery.headers, scheme.header)
   if (!header) return refuse('missing-header')
   const decode = scheme.encoding === 'hex' ? fromHex : fromBase64

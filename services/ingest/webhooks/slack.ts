@@ -1,13 +1,13 @@
 import { headerOf } from '../headers.ts'
 import { anyDigestHolds, fromHex } from '../hmac.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 import { checkTimestamp } from './timestamp.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
 
 /**
  * Slack: `x-slack-signature: v0=<hex>` over `v0:timestamp:body`. The `event_id` in the body is the
  * delivery id; a retry keeps it.
  */
-export function verifySlack(secrets: string[], delivery: Delivery): WebhookVerdict {
+export function verifySlack(secrets: string[], delivery: Delivery): SignatureCheck {
   const signature = headerOf(delivery.headers, 'x-slack-signature')
   const timestamp = headerOf(delivery.headers, 'x-slack-request-timestamp')
   if (!signature || !timestamp) return refuse('missing-header')

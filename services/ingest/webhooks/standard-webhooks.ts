@@ -1,13 +1,13 @@
 import { headerOf } from '../headers.ts'
 import { anyDigestHolds, fromBase64 } from '../hmac.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 import { checkTimestamp } from './timestamp.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
 
 /**
  * Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, `v1,<base64>` signatures separated by
  * spaces. Other versions are passed over. A secret is Base64, with or without `whsec_`.
  */
-export function verifyStandardWebhooks(secrets: string[], delivery: Delivery): WebhookVerdict {
+export function verifyStandardWebhooks(secrets: string[], delivery: Delivery): SignatureCheck {
   const id = headerOf(delivery.headers, 'webhook-id')
   const timestamp = headerOf(delivery.headers, 'webhook-timestamp')
   const signatures = headerOf(delivery.headers, 'webhook-signature')

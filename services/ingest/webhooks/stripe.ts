@@ -1,13 +1,13 @@
 import { headerOf } from '../headers.ts'
 import { anyDigestHolds, fromHex } from '../hmac.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 import { checkTimestamp } from './timestamp.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
 
 /**
  * Stripe: `stripe-signature: t=<seconds>,v1=<hex>[,v1=…]` over `t.body`. Other schemes (`v0`) are
  * passed over. The event's own `id` is the delivery id, so it is read from the body later.
  */
-export function verifyStripe(secrets: string[], delivery: Delivery): WebhookVerdict {
+export function verifyStripe(secrets: string[], delivery: Delivery): SignatureCheck {
   const header = headerOf(delivery.headers, 'stripe-signature')
   if (!header) return refuse('missing-header')
   const pairs = header.split(',').map(pair => pair.trim())

@@ -2,10 +2,10 @@ import type { Verification } from '#kernel/domain/source.ts'
 import { verifyBearer } from './bearer.ts'
 import { verifyGithub } from './github.ts'
 import { verifyHmac } from './hmac.ts'
+import { type Delivery, refuse, type SignatureCheck } from './signature-check.ts'
 import { verifySlack } from './slack.ts'
 import { verifyStandardWebhooks } from './standard-webhooks.ts'
 import { verifyStripe } from './stripe.ts'
-import { type Delivery, refuse, type WebhookVerdict } from './verdict.ts'
 
 /**
  * Judges a delivery by its source's scheme, over the raw bytes, before anything reads them (I17).
@@ -16,7 +16,7 @@ export function verifyWebhook(
   verification: Verification,
   secrets: readonly string[],
   delivery: Delivery,
-): WebhookVerdict {
+): SignatureCheck {
   if (verification.scheme === 'none') return { ok: true }
   const usable = secrets.filter(secret => secret !== '')
   if (usable.length === 0) return refuse('unusable-secret')

@@ -17,11 +17,11 @@ export type RefusalReason =
   | 'unusable-secret'
 
 /** `deliveryId` is the provider's id where a header carries one. */
-export type WebhookVerdict =
+export type SignatureCheck =
   | { ok: true; deliveryId?: string }
   | { ok: false; reason: RefusalReason }
 
 /** A refusal. */
-export function refuse(reason: RefusalReason): WebhookVerdict {
+export function refuse(reason: RefusalReason): SignatureCheck {
   return { ok: false, reason }
 }

@@ -7,8 +7,8 @@ import {
   type ObservationState,
   observationKey,
 } from '#kernel/domain/observation-state.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { Output } from '#kernel/domain/unit-of-work.ts'
-import { isAmbitError } from '#kernel/errors.ts'
 import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { TableDocument } from '#schemas/generated/records.ts'
@@ -56,7 +56,8 @@ export async function openCursorTable(world: CursorTableWorld): Promise<CursorTa
       held.delete(key)
       return
     }
-    const document = readable(codec, record.value)
+    const { value } = record
+    const document = readable(() => codec.decode('table-document', value))
     if (document?.kind !== OBSERVATION_KIND) return
     const isLate = (held.get(key)?.version ?? 0) >= document.version
     if (!isLate) held.set(key, { version: document.version, bytes: Uint8Array.from(record.value) })
@@ -91,15 +92,5 @@ export async function openCursorTable(world: CursorTableWorld): Promise<CursorTa
     },
     barrier: () => following.barrier(),
     stop: () => following.stop(),
-  }
-}
-
-/** The document, or nothing for a record that nobody can read: it must not stop the rest (I18). */
-function readable(codec: RecordCodec, value: Uint8Array): TableDocument | undefined {
-  try {
-    return codec.decode('table-document', value)
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
-    return undefined
   }
 }

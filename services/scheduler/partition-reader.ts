@@ -7,8 +7,8 @@
  * - P2 What was fired and not yet marked is known: the events themselves, in the partition of
  *   their subscription, are read too. So a crash between an event and its mark tells no lie.
  */
+import { readable } from '#kernel/domain/readable.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import { isAmbitError } from '#kernel/errors.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
@@ -175,14 +175,4 @@ function takeEvent({ codec, index }: PartitionReaderWorld, { key, value }: LogRe
   const { time, schedulerevision: revision } = event?.attributes ?? {}
   if (typeof time !== 'string' || typeof revision !== 'string') return
   index.setMark(Buffer.from(key).toString(), { revision, decidedMs: Date.parse(time), gaps: [] })
-}
-
-/** One bad record does not stop the rest (I18); a schema on its way makes the batch come again. */
-function readable<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 /** Asks for dry runs through `trials` and waits for their results. */
 import { tenantKey } from '#kernel/domain/ids.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { OpenTrial } from '#kernel/domain/trial.ts'
-import { isAmbitError } from '#kernel/errors.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
@@ -48,7 +48,7 @@ export async function createTrialClient(world: TrialClientWorld): Promise<TrialC
     from: { sinceMs: clock.now() - RESULTS_AGE_MS },
     onRecords: records => {
       for (const { value } of records) {
-        const result = value && readable(codec, value)
+        const result = value && readable(() => codec.decode('trial-result', value))
         if (result) note(result)
       }
     },
@@ -91,15 +91,5 @@ export async function createTrialClient(world: TrialClientWorld): Promise<TrialC
       return result?.tenant === tenant ? result : undefined
     },
     stop: () => following.stop(),
-  }
-}
-
-/** The result, or nothing for a record that nobody can read: it must not keep the others. */
-function readable(codec: RecordCodec, value: Uint8Array): TrialResult | undefined {
-  try {
-    return codec.decode('trial-result', value)
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
-    return undefined
   }
 }

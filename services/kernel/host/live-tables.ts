@@ -3,7 +3,8 @@
  * of old owners change nothing (I14, F28). Documents stay encoded; decoding is lazy and cached,
  * so that a hundred thousand subscriptions fit in memory.
  */
-import { AmbitError, isAmbitError } from '#kernel/errors.ts'
+import { readable } from '#kernel/domain/readable.ts'
+import { AmbitError } from '#kernel/errors.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
@@ -70,7 +71,8 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
       decoded.delete(`${record.topic}\n${key}`)
       return
     }
-    const document = readable(codec, record.value)
+    const { value } = record
+    const document = readable(() => codec.decode('table-document', value))
     if (!document) return
     if (document.kind === HEARTBEAT_KIND) {
       heartbeat = Math.max(heartbeat, Math.min(clock.now(), record.timestamp))
@@ -117,16 +119,6 @@ export async function openLiveTables(options: LiveTablesOptions): Promise<LiveTa
     barrier: shareBarrier(() => following.barrier()),
     heartbeatAgeMs: () => clock.now() - heartbeat,
     stop: () => following.stop(),
-  }
-}
-
-/** The document, or nothing for a record that nobody can read: it must not stop the rest (I18). */
-function readable(codec: RecordCodec, value: Uint8Array): TableDocument | undefined {
-  try {
-    return codec.decode('table-document', value)
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
-    return undefined
   }
 }
 

@@ -1,12 +1,12 @@
 /** Gives a lost store its documents back from the log (I5; docs/guarantees.md, "May be lost"). */
 
 import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
-import { isAmbitError } from '#kernel/errors.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
 import { type FenceSignature, isSignedBy, signatureOf } from './fence-signature.ts'
 import { decodeOutbox } from './outbox.ts'
-import { type Rebuild, type Restored, reassertTopicsOf, type Step } from './step.ts'
+import { type Restored, reassertTopicsOf, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
 import { tailOf } from './tail-of.ts'
 import type { TenantCensus } from './tenant-census.ts'
@@ -120,7 +120,7 @@ export async function rebuildTenant<T>(
       partitions: [partition],
       from: ageMs === undefined ? 'beginning' : { sinceMs: now - ageMs },
       onRecords: records => {
-        for (const record of records) foldReadable(step.rebuild, of, record, now)
+        for (const record of records) readable(() => step.rebuild?.fold(of, record, now))
       },
     })
   }
@@ -138,20 +138,6 @@ async function readOnce(log: StepWorld['log'], options: FollowOptions): Promise<
     await following.barrier()
   } finally {
     await following.stop()
-  }
-}
-
-/** One bad record does not keep the rest from being restored (I18). */
-function foldReadable(
-  rebuild: Rebuild | undefined,
-  of: (tenant: string) => Restored,
-  record: LogRecord,
-  now: number,
-): void {
-  try {
-    rebuild?.fold(of, record, now)
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
   }
 }
 

@@ -2,13 +2,8 @@
 import { hashId } from '#kernel/domain/ids.ts'
 import { type ObjectKind, objectKey } from '#kernel/domain/object-key.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
-import {
-  AmbitError,
-  ERRORS,
-  type ErrorCode,
-  type ErrorFacts,
-  isAmbitError,
-} from '#kernel/errors.ts'
+import { readable } from '#kernel/domain/readable.ts'
+import { AmbitError, ERRORS, type ErrorCode, type ErrorFacts } from '#kernel/errors.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
@@ -63,8 +58,8 @@ export async function createRegistryClient(world: RegistryClientWorld): Promise<
     topics: ['registry.answers'],
     from: { sinceMs: clock.now() - 3_600_000 },
     onRecords: records => {
-      for (const record of records) {
-        const answer = record.value && readable(codec, record.value)
+      for (const { value } of records) {
+        const answer = value && readable(() => codec.decode('answer', value))
         if (!answer) continue
         if (answers.size >= ANSWERS_MAX) answers.delete(answers.keys().next().value ?? '')
         answers.set(answer.changeId, answer)
@@ -100,16 +95,6 @@ export async function createRegistryClient(world: RegistryClientWorld): Promise<
         if (callers.size === 0) waiting.delete(changeId)
       }
     },
-  }
-}
-
-/** The answer, or nothing for a record that nobody can read: it must not keep the others. */
-function readable(codec: RecordCodec, value: Uint8Array): Answer | undefined {
-  try {
-    return codec.decode('answer', value)
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
-    return undefined
   }
 }
 

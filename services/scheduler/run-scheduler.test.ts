@@ -229,6 +229,18 @@ describe('scheduler and changes', () => {
     )
   })
 
+  const brief = { timeout: 10_000 }
+  test('a calendar record that nobody can read keeps nobody from starting', brief, async () => {
+    const broken = { topic: 'calendar.objects', key: 'acme/broken', value: Uint8Array.of(9, 9) }
+    await log.open().append([broken])
+    await meet('m1', '2026-06-01T14:00:00')
+    await start()
+    const anchor = { calendar: 'work', uid: 'm1', edge: 'start', offsetMs: -30 * MINUTE }
+    await put({ since: NOON, schedule: { anchor } })
+    await clock.advance(90 * MINUTE + 1000)
+    assert.deepEqual(times(), [['calendar.anchor', 90]])
+  })
+
   test('a moved meeting fires at its new time, a lost one suspends its subscription', async () => {
     await start()
     await meet('m1', '2026-06-01T14:00:00')

@@ -8,6 +8,7 @@
  */
 
 import { createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following } from '#kernel/ports/event-log.ts'
@@ -133,7 +134,8 @@ async function followCalendars(self: Self): Promise<Following> {
     from: 'beginning',
     onRecords: records => {
       for (const { value } of records) {
-        if (value) takeCalendar(self, codec.decode('table-document', value))
+        const document = value && readable(() => codec.decode('table-document', value))
+        if (document) takeCalendar(self, document)
       }
       self.alarm.abort()
     },

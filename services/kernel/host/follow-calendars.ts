@@ -1,6 +1,7 @@
 /** The calendars as this process knows them: the whole of `calendar.objects`, followed. */
 
 import { type CalendarBook, createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 
@@ -22,7 +23,8 @@ export async function followCalendars(
     from: 'beginning',
     onRecords: records => {
       for (const { value } of records) {
-        const changed = value && book.apply(codec.decode('table-document', value))
+        const document = value && readable(() => codec.decode('table-document', value))
+        const changed = document && book.apply(document)
         if (changed) onChange(book, changed.tenant, changed.calendar)
       }
     },

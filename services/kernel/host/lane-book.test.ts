@@ -107,3 +107,23 @@ test('a record waits a little for others of its lane', async () => {
   await clock.advance(40)
   assert.deepEqual(seen(), ['a:0,1'])
 })
+
+test('who waits for room is let go when the process stops, and its records are not taken', async () => {
+  const { book, take, begun, seen, stored, clock } = open()
+  await take(0, new Array(1002).fill('a'))
+  let isLetGo = false
+  const waiting = take(1002, ['b']).then(() => {
+    isLetGo = true
+  })
+  await clock.advance(1000)
+  assert.equal(isLetGo, false)
+  let isStopped = false
+  const stopping = book.stop().then(() => {
+    isStopped = true
+  })
+  begun[0]?.end()
+  await clock.advance(1000)
+  assert.deepEqual([isLetGo, isStopped], [true, true])
+  await Promise.all([waiting, stopping])
+  assert.deepEqual([seen(), stored.at(-1)], [['a:0,1'], 2])
+})

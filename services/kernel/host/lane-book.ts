@@ -17,7 +17,7 @@ import type { LaneBatch, Lanes, StepItem } from './step.ts'
 import type { Hints } from './transaction.ts'
 
 export interface LaneBook<T> {
-  /** Takes records over; resolves when there was room for them. */
+  /** Takes records over; resolves when there was room for them, or nobody takes any more. */
   take(batch: RecordBatch, items: StepItem<T>[]): Promise<void>
   /** Forgets partitions that are owned no more. */
   keep(partitions: ReadonlySet<number>): void
@@ -54,7 +54,7 @@ interface Page<T> {
   partition: number
   /** The newest batch; its offsets can be stored. */
   batch: RecordBatch
-  /** Offsets that were taken over and are not finished. */
+  /** Offsets that were taken over and are not finished, in the order of the log. */
   open: Set<number>
   /** The first offset that was not taken over. */
   next: number
@@ -101,7 +101,7 @@ export function createLaneBook<T>(world: LaneWorld<T>): LaneBook<T> {
 
 async function take<T>(self: Self<T>, batch: RecordBatch, items: StepItem<T>[]): Promise<void> {
   const page = pageOf(self, batch)
-  while (page.open.size >= IN_HAND_MAX && !page.isGone) {
+  while (page.open.size >= IN_HAND_MAX && !page.isGone && !self.isStopped) {
     await self.clock.sleep(ROOM_EVERY_MS)
     await batch.heartbeat()
   }
@@ -188,6 +188,6 @@ function batchOf<T>(self: Self<T>, page: Page<T>, items: StepItem<T>[]): LaneBat
 
 async function storeOffset<T>({ offsets }: Self<T>, page: Page<T>): Promise<void> {
   if (page.isGone) return
-  const lowest = page.open.size === 0 ? page.next : Math.min(...page.open)
+  const [lowest = page.next] = page.open
   await offsets.finished(page.batch, lowest)
 }

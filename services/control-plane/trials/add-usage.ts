@@ -1,5 +1,6 @@
 /** Arithmetic on what judging costs; money stays decimal text. */
 import { moneyMicros } from '#kernel/domain/budget-counters.ts'
+import { moneyText } from '#kernel/domain/model-price.ts'
 import type { TrialUsage } from '#kernel/domain/trial.ts'
 
 export function addUsage(a: TrialUsage, b: TrialUsage): TrialUsage {
@@ -8,7 +9,7 @@ export function addUsage(a: TrialUsage, b: TrialUsage): TrialUsage {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     totalTokens: a.totalTokens + b.totalTokens,
-    cost: decimal(moneyMicros(a.cost) + moneyMicros(b.cost)),
+    cost: moneyText(moneyMicros(a.cost) + moneyMicros(b.cost)),
   }
 }
 
@@ -20,12 +21,6 @@ export function scaleUsage(usage: TrialUsage, factor: number): TrialUsage {
     inputTokens: times(usage.inputTokens),
     outputTokens: times(usage.outputTokens),
     totalTokens: times(usage.totalTokens),
-    cost: decimal(times(moneyMicros(usage.cost))),
+    cost: moneyText(times(moneyMicros(usage.cost))),
   }
-}
-
-/** Millionths as a decimal without needless zeros. */
-function decimal(micros: number): string {
-  const fraction = String(micros % 1_000_000).padStart(6, '0')
-  return `${Math.floor(micros / 1_000_000)}.${fraction}`.replace(/\.?0+$/, '')
 }

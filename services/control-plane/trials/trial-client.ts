@@ -1,4 +1,9 @@
-/** Asks for dry runs through `trials` and waits for their results. */
+/**
+ * Asks for dry runs through `trials` and waits for their results. What a replica knows of them it
+ * knows from `trials.results` alone, so that all replicas tell the same.
+ *
+ * - T1 The first end stands: what comes after it changes nothing.
+ */
 import { tenantKey } from '#kernel/domain/ids.ts'
 import { readable } from '#kernel/domain/readable.ts'
 import type { OpenTrial } from '#kernel/domain/trial.ts'
@@ -8,6 +13,7 @@ import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { TrialResult } from '#schemas/generated/records.ts'
 
+const ENDS: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled'])
 /** Results kept for callers who ask later. */
 const RESULTS_MAX = 1000
 /** How far back results are read at a start, ms. */
@@ -18,7 +24,7 @@ export interface TrialClient {
   start(trial: OpenTrial): Promise<void>
   /** The result, or `undefined` when it did not come in time. */
   wait(id: string, timeoutMs: number, signal?: AbortSignal): Promise<TrialResult | undefined>
-  /** Tells every replica what became of a backtest. */
+  /** Tells every replica what became of a backtest; `resultOf` knows it when this resolves. */
   publish(result: TrialResult): Promise<void>
   /** The newest result of a tenant's dry run. */
   resultOf(tenant: string, id: string): TrialResult | undefined
@@ -38,8 +44,9 @@ export async function createTrialClient(world: TrialClientWorld): Promise<TrialC
   const results = new Map<string, TrialResult>()
   const waiting = new Map<string, Set<(result: TrialResult) => void>>()
   const note = (result: TrialResult) => {
-    if (results.size >= RESULTS_MAX) results.delete(results.keys().next().value ?? '')
+    if (ENDS.has(results.get(result.id)?.state ?? '')) return
     results.delete(result.id)
+    if (results.size >= RESULTS_MAX) results.delete(results.keys().next().value ?? '')
     results.set(result.id, result)
     for (const tell of waiting.get(result.id) ?? []) tell(result)
   }
@@ -64,7 +71,7 @@ export async function createTrialClient(world: TrialClientWorld): Promise<TrialC
       const { tenant, id } = result
       const key = tenantKey(tenant, id)
       await log.append([writer.encode({ topic: 'trials.results', key, id, tenant, value: result })])
-      note(result)
+      await following.barrier()
     },
     async wait(id, timeoutMs, signal) {
       const known = results.get(id)

@@ -3,7 +3,7 @@
  * change of state is a record of `trials.results`, so each replica can tell how far one is.
  *
  * - B1 Nothing is judged before a person has confirmed the estimate.
- * - B2 A cancelled backtest asks for no further part.
+ * - B2 A cancelled backtest asks for no further part, whichever replica was asked to cancel it.
  */
 import type { Principal } from '#kernel/domain/principal.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
@@ -12,7 +12,7 @@ import { AmbitError } from '#kernel/errors.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { TrialResult } from '#schemas/generated/records.ts'
-import type { ReadModel } from '../read-model/read-model.ts'
+import type { ReadModel, ReadView } from '../read-model/read-model.ts'
 import { addUsage, scaleUsage } from './add-usage.ts'
 import { type PastEvents, pastEvents } from './past-events.ts'
 import type { TrialClient } from './trial-client.ts'
@@ -50,7 +50,7 @@ export interface Backtests {
 }
 
 export interface BacktestWorld {
-  model: ReadModel
+  model: ReadView & Pick<ReadModel, 'fresh'>
   trials: TrialClient
   clock: Clock
   logger: Logger
@@ -75,9 +75,16 @@ export function createBacktests(world: BacktestWorld): Backtests {
       const found = find(by.tenant, id)
       if (found.state !== 'estimated') return found
       const started = { ...found, state: 'running', at: clock.now() }
-      await trials.publish(started)
+      // Asked twice at once, it runs once.
+      if (running.has(id)) return started
       const cancelling = new AbortController()
       running.set(id, cancelling)
+      try {
+        await trials.publish(started)
+      } catch (error) {
+        running.delete(id)
+        throw error
+      }
       void run(world, { by, result: started, signal: cancelling.signal }).finally(() =>
         running.delete(id),
       )
@@ -86,10 +93,9 @@ export function createBacktests(world: BacktestWorld): Backtests {
     async cancel(tenant, id) {
       const found = find(tenant, id)
       if (found.state !== 'estimated' && found.state !== 'running') return found
+      await trials.publish({ ...found, state: 'cancelled', at: clock.now() })
       running.get(id)?.abort()
-      const cancelled = { ...found, state: 'cancelled', at: clock.now() }
-      await trials.publish(cancelled)
-      return cancelled
+      return find(tenant, id)
     },
     async stop() {
       for (const cancelling of running.values()) cancelling.abort()
@@ -158,21 +164,22 @@ interface Run {
 async function run(world: BacktestWorld, { by, result, signal }: Run): Promise<void> {
   const { trials, clock, logger } = world
   const progress = result.progress as Progress
+  // Another replica may have been asked to cancel it.
+  const isOver = () =>
+    signal.aborted || (trials.resultOf(by.tenant, result.id)?.state ?? 'running') !== 'running'
   let usage = NO_USAGE
   try {
     const { matched } = await pastEvents(world.model, progress.subscription, progress)
     const judged: TrialItem[] = []
-    for (let at = 0; at < matched.length && !signal.aborted; at += PART) {
+    for (let at = 0; at < matched.length && !isOver(); at += PART) {
       const part = await judgePart(world, { by, result, signal }, at, matched.slice(at, at + PART))
       judged.push(...(part.items as TrialItem[]))
       usage = addUsage(usage, part.usage as TrialUsage)
       const moved = { ...progress, done: judged.length, total: matched.length }
-      if (!signal.aborted) {
-        await trials.publish({ ...result, usage, progress: moved, at: clock.now() })
-      }
+      if (!isOver()) await trials.publish({ ...result, usage, progress: moved, at: clock.now() })
     }
-    if (signal.aborted) return
-    const decided = await decideAll(world, by, result, judged)
+    if (isOver()) return
+    const decided = await decideAll(world, { by, result, signal }, judged)
     const done = { ...progress, done: judged.length, total: judged.length }
     const items = decided.items
     await trials.publish({
@@ -184,6 +191,8 @@ async function run(world: BacktestWorld, { by, result, signal }: Run): Promise<v
       at: clock.now(),
     })
   } catch (error) {
+    // Whoever ended it has told so.
+    if (isOver()) return
     logger.warn({ backtest: result.id, err: error }, 'a backtest failed')
     const reason = error instanceof Error ? error.message : 'unknown'
     await trials
@@ -202,15 +211,14 @@ async function judgePart(
   if (!subscription.condition) return { items: items.map(asMatched), usage: NO_USAGE }
   const id = `${result.id}-${at}`
   await trials.start(partOf(by, { id, subscription }, clock.now(), items))
-  return finished(await trials.wait(id, PART_WITHIN_MS, signal), signal)
+  return finished(await trials.wait(id, PART_WITHIN_MS, signal))
 }
 
 const asMatched = (item: TrialItem): TrialItem => ({ ...item, failed: null })
 
 async function decideAll(
   { trials, clock }: BacktestWorld,
-  by: Principal,
-  result: TrialResult,
+  { by, result, signal }: Run,
   items: TrialItem[],
 ): Promise<Pick<TrialResult, 'items'>> {
   const { subscription } = result.progress as Progress
@@ -219,12 +227,11 @@ async function decideAll(
     ...partOf(by, { id, subscription }, clock.now(), items),
     stage: 'decide',
   })
-  return finished(await trials.wait(id, PART_WITHIN_MS))
+  return finished(await trials.wait(id, PART_WITHIN_MS, signal))
 }
 
-function finished(result: TrialResult | undefined, signal?: AbortSignal): TrialResult {
+function finished(result: TrialResult | undefined): TrialResult {
   if (result?.state === 'done') return result
-  if (signal?.aborted) throw new AmbitError('conflict', 'The backtest was cancelled.')
   const reason = result?.reason ?? 'no answer in time; is the evaluator running?'
   throw new AmbitError('conflict', `A part of the backtest failed: ${reason}`)
 }

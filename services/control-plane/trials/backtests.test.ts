@@ -6,12 +6,13 @@ import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { type OpenTrial, openTrial, trialResult } from '#kernel/domain/trial.ts'
+import { isAmbitError } from '#kernel/errors.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
 import { scheduled } from '#test/support/schedule-sample.ts'
-import { type BacktestWorld, createBacktests } from './backtests.ts'
+import { type BacktestWorld, createBacktests, type Progress } from './backtests.ts'
 import { createTrialClient } from './trial-client.ts'
 
 const NOON = Date.UTC(2026, 11, 1, 12)
@@ -106,6 +107,37 @@ async function confirmed({ backtests }: Awaited<ReturnType<typeof start>>) {
   await clock.advance(0)
   return backtests
 }
+
+describe('an estimate', () => {
+  const refused = async (end: () => Promise<void>, expected: RegExp) => {
+    const { backtests } = await start('one')
+    const estimating = backtests.estimate(by, { id: 'b1', subscription: subscription(), hours: 1 })
+    const rejected = assert.rejects(
+      estimating,
+      error => isAmbitError(error) && error.code === 'conflict' && expected.test(error.message),
+    )
+    await clock.advance(0)
+    await end()
+    await rejected
+    assert.throws(() => backtests.find('local', 'b1'), /There is no backtest/)
+  }
+
+  it('that the evaluator does not answer is none, and is said within the patience of a caller', () =>
+    refused(() => clock.advance(25_000), /no estimate.*no answer in time/))
+
+  it('that fails is none, with the reason', () =>
+    refused(() => answer('the store is away'), /no estimate.*the store is away/))
+
+  it('counts the sample for all', async () => {
+    const { backtests } = await start('one')
+    const estimating = backtests.estimate(by, { id: 'b1', subscription: subscription(), hours: 1 })
+    await clock.advance(0)
+    await answer()
+    const { progress } = await during(estimating)
+    const { matched, cost } = (progress as Progress).estimate
+    assert.deepEqual([matched, cost], [50, '0.025'])
+  })
+})
 
 describe('a backtest', () => {
   it('judges in parts, decides as a whole, and sums up what it cost', async () => {

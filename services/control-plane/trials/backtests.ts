@@ -23,6 +23,9 @@ const SAMPLE = 20
 /** Matched events of one part. */
 const PART = 20
 const PART_WITHIN_MS = 300_000
+/** An estimate asks no model; callers wait 30 s for an answer. */
+const ESTIMATE_WITHIN_MS = 20_000
+const NO_ANSWER = 'no answer in time; is the evaluator running?'
 /** A running backtest that has not moved for this long lost its process. */
 const LOST_AFTER_MS = 2 * PART_WITHIN_MS
 
@@ -37,7 +40,7 @@ export interface Progress {
 }
 
 export interface Backtests {
-  /** Counts and estimates; starts nothing. */
+  /** Counts and estimates; starts nothing. Rejects `conflict` when nobody can estimate. */
   estimate(
     by: Principal,
     asked: { id: string; subscription: Subscription; hours: number },
@@ -139,8 +142,15 @@ async function estimateUsage(
     ...partOf(by, { id, subscription }, clock.now(), sample),
     stage: 'estimate',
   })
-  const result = await trials.wait(id, PART_WITHIN_MS)
-  return scaleUsage((result?.usage as TrialUsage) ?? NO_USAGE, matched.length / sample.length)
+  const result = await trials.wait(id, ESTIMATE_WITHIN_MS)
+  if (result?.state !== 'done') {
+    const reason = result?.reason ?? NO_ANSWER
+    throw new AmbitError(
+      'conflict',
+      `There is no estimate of what judging costs, and nothing was started: ${reason}`,
+    )
+  }
+  return scaleUsage(result.usage as TrialUsage, matched.length / sample.length)
 }
 
 function partOf(
@@ -232,7 +242,7 @@ async function decideAll(
 
 function finished(result: TrialResult | undefined): TrialResult {
   if (result?.state === 'done') return result
-  const reason = result?.reason ?? 'no answer in time; is the evaluator running?'
+  const reason = result?.reason ?? NO_ANSWER
   throw new AmbitError('conflict', `A part of the backtest failed: ${reason}`)
 }
 

@@ -87,7 +87,10 @@ export async function startControlPlane(
     operatorTenant: configuration.AMBIT_TENANT,
   })
   const trials = await createTrialClient({ log, codec, writer, clock })
-  const backtests = createBacktests({ model, trials, clock, logger })
+  const backtests = createBacktests({
+    ...{ model, trials, clock, logger },
+    isAlone: stepWorld.store.atomicWithLog,
+  })
   trialRoutes(app, { ...world, calendars, trials })
   backtestRoutes(app, { ...world, calendars, backtests })
   scheduleRoutes(app, { ...world, model })

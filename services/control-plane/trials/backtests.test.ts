@@ -12,7 +12,8 @@ import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
 import { scheduled } from '#test/support/schedule-sample.ts'
-import { type BacktestWorld, createBacktests, type Progress } from './backtests.ts'
+import { type BacktestWorld, createBacktests } from './backtests.ts'
+import type { Progress } from './run-backtest.ts'
 import { createTrialClient } from './trial-client.ts'
 
 const NOON = Date.UTC(2026, 11, 1, 12)
@@ -60,11 +61,11 @@ function modelOf(count: number): BacktestWorld['model'] {
   }
 }
 
-async function start(name: string, events = 50) {
+async function start(name: string, isAlone = false) {
   const instance = log.open(name)
   const trials = await createTrialClient({ log: instance, codec, writer, clock })
   const backtests = createBacktests({
-    ...{ model: modelOf(events), trials, clock, logger: silentLogger },
+    ...{ model: modelOf(50), trials, clock, logger: silentLogger, isAlone },
   })
   return { backtests, trials, crash: () => instance.crash() }
 }
@@ -197,5 +198,45 @@ describe('a backtest', () => {
     const { state, reason } = backtests.find('local', 'b1')
     assert.equal(state, 'failed')
     assert.match(String(reason), /the store is away/)
+  })
+})
+
+describe('a backtest whose process is gone', () => {
+  it('has failed with the reason as soon as an orderly stop is over', async () => {
+    const one = await start('one')
+    const backtests = await confirmed(one)
+    await during(backtests.stop())
+    await answer()
+    const { state, reason } = backtests.find('local', 'b1')
+    assert.equal(state, 'failed')
+    assert.match(String(reason), /was stopped; start it again/)
+    assert.deepEqual(stages(), ['estimate', 'judge'])
+    const two = await start('two')
+    await clock.advance(0)
+    assert.equal(two.backtests.find('local', 'b1').state, 'failed')
+  })
+
+  it('has failed at the next start where no other process could run it', async () => {
+    const one = await start('one')
+    await confirmed(one)
+    one.crash()
+    const { backtests } = await start('two', true)
+    await clock.advance(0)
+    const { state, reason } = backtests.find('local', 'b1')
+    assert.equal(state, 'failed')
+    assert.match(String(reason), /its process has gone/)
+  })
+
+  it('has failed within a minute elsewhere; one that waits for a slow part has not', async () => {
+    const one = await start('one')
+    const two = await start('two')
+    await confirmed(one)
+    await clock.advance(4 * 60_000)
+    assert.equal(two.backtests.find('local', 'b1').state, 'running')
+    one.crash()
+    await clock.advance(30_000)
+    assert.equal(two.backtests.find('local', 'b1').state, 'running')
+    await clock.advance(40_000)
+    assert.equal(two.backtests.find('local', 'b1').state, 'failed')
   })
 })

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { createRandom, type Random } from '../seeded-random.ts'
 
 /** One subscription of a workload, as the peer reads it (EventBridge pattern syntax). */
 export interface PatternLine {
@@ -30,7 +31,7 @@ const MATCHING = 1_000
  * region, and events over the same values. Deterministic by the seed.
  */
 export function writeWorkload(options: WorkloadOptions): void {
-  const random = mulberry(options.seed ?? 42)
+  const random = createRandom(options.seed ?? 42)
   const services = Math.max(200, Math.floor(options.subscriptions / 50))
   const lines = Array.from({ length: options.subscriptions }, (_, at) =>
     patternLine(random, at, services),
@@ -45,7 +46,7 @@ export function writeWorkload(options: WorkloadOptions): void {
  * further subscription differs from each event in one value: service, type or severity.
  */
 export function writeGrowthWorkload(options: WorkloadOptions): void {
-  const random = mulberry(options.seed ?? 42)
+  const random = createRandom(options.seed ?? 42)
   const matching = Array.from({ length: MATCHING }, (_, at) => patternLine(random, at, TYPES))
   const events = Array.from({ length: options.events }, (_, at) => eventOf(random, at, TYPES))
   const others = Array.from({ length: options.subscriptions - MATCHING }, (_, at) =>
@@ -99,20 +100,4 @@ function writeLines(directory: string, name: string, values: readonly unknown[])
   fs.mkdirSync(directory, { recursive: true })
   const text = values.map(value => `${JSON.stringify(value)}\n`).join('')
   fs.writeFileSync(path.join(directory, name), text)
-}
-
-type Random = ReturnType<typeof mulberry>
-
-/** The mulberry32 generator: small, fast and the same everywhere. */
-function mulberry(seed: number) {
-  let state = seed
-  const share = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
-  const int = (max: number): number => Math.floor(share() * max)
-  const pick = (items: readonly string[]): string => items[int(items.length)] ?? ''
-  return { share, int, pick }
 }

@@ -247,6 +247,13 @@ export interface RunUsage {
 }
 
 export interface TestResult {
-  items: { event: unknown; verdict?: Verdict | null; fate: Fate | null; reason?: string }[]
+  items: {
+    event: unknown
+    verdict?: Verdict | null
+    /** `null` where a filter refused the event; `details` names it then. */
+    fate: Fate | null
+    reason?: string
+    details?: Record<string, unknown>
+  }[]
   usage?: RunUsage
 }

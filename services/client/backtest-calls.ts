@@ -1,5 +1,5 @@
 /** Backtests: a condition tried on past events, after its estimate was confirmed. */
-import type { SubscriptionInput, TestResult } from './api-subscription.ts'
+import type { RunUsage, SubscriptionInput, TestResult } from './api-subscription.ts'
 import { segment, type Transport } from './transport.ts'
 
 export interface Backtest {
@@ -24,6 +24,9 @@ export interface Backtest {
   /** How often it would have woken the agent. */
   fired: number
   items: (TestResult['items'][number] & { at: string | null })[]
+  /** What judging took so far. */
+  usage?: RunUsage
+  /** Why it failed. */
   reason?: string
 }
 

@@ -26,6 +26,8 @@ export const NO_ANSWER = {
   unexpected: 'unexpected-answer',
   /** The change is durable and not answered yet. */
   pending: 'change-pending',
+  /** The dry run goes on. */
+  trialPending: 'trial-pending',
 } as const
 
 /** A call that was refused or failed; `message` says what was expected, what came, what to do. */

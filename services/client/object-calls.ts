@@ -17,6 +17,7 @@ import type {
   TestResult,
 } from './api.ts'
 import { awaitChange } from './await-change.ts'
+import { awaitTrial } from './await-trial.ts'
 import { type Listing, listing } from './page-items.ts'
 import { type Call, segment, type Transport } from './transport.ts'
 
@@ -60,8 +61,7 @@ export function subscriptionCalls(transport: Transport): Subscriptions {
     awaitChange<Subscription>(transport, { ...call, headers: changeHeaders(options) })
   const lifecycle = (id: string, verb: string, body: object) =>
     change({ method: 'POST', path: at(id, verb), body })
-  const test = (path: string, body: object) =>
-    transport.json<TestResult>({ method: 'POST', path, body })
+  const test = (path: string, body: object) => awaitTrial(transport, { method: 'POST', path, body })
   const contentType = 'application/merge-patch+json'
   return {
     create: (body, options) => change({ method: 'POST', path: '/v1/subscriptions', body }, options),

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { awaitTrial } from './await-trial.ts'
+import { isClientError } from './client-error.ts'
+import type { Call, Transport } from './transport.ts'
+
+/** A transport whose answers and time a test says. */
+function scripted(answerOf: (call: Call) => unknown) {
+  const calls: Call[] = []
+  let nowMs = 0
+  const transport: Transport = {
+    json: async <T>(call: Call) => {
+      calls.push(call)
+      return answerOf(call) as T
+    },
+    open: () => assert.fail('nothing is streamed here'),
+    clock: {
+      now: () => nowMs,
+      sleep: async ms => {
+        nowMs += ms
+      },
+    },
+    backoffMs: () => 1000,
+  }
+  return { transport, calls }
+}
+
+const running = { id: 't1', state: 'running' }
+const call: Call = { method: 'POST', path: '/v1/test', body: {} }
+
+test('a dry run is given the time that the server holds it, and is asked for once', async () => {
+  const { transport, calls } = scripted(({ method }) =>
+    method === 'POST' ? running : { items: [] },
+  )
+  assert.deepEqual(await awaitTrial(transport, call), { items: [] })
+  assert.deepEqual(
+    calls.map(({ method, path, waitMs }) => [method, path, waitMs]),
+    [
+      ['POST', '/v1/test', 60_000],
+      ['GET', '/v1/trials/t1', undefined],
+    ],
+  )
+})
+
+test('one that never ends is given up, saying where it can be asked for', async () => {
+  const { transport } = scripted(() => running)
+  await assert.rejects(
+    awaitTrial(transport, call),
+    error => isClientError(error) && error.code === 'trial-pending' && /t1/.test(error.message),
+  )
+})

@@ -251,9 +251,12 @@ const KINDS: readonly Kind[] = [
     names: ['schedule'],
     columns: [
       ['AT', 'at'],
-      ['SUBSCRIPTION', 'subscription'],
       ['STATE', 'state'],
+      ['NAME', 'name'],
+      ['AGENT', 'agent'],
+      ['MISSED', 'count'],
       ['REASON', 'reason'],
+      ['SUBSCRIPTION', 'subscription'],
     ],
     filters: ['from', 'to'],
     page: (client, query) => client.schedule.page(query),

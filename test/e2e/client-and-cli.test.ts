@@ -120,3 +120,82 @@ describe('what happened, from outside', () => {
     assert.equal(exit, 0, stdout)
   })
 })
+
+describe('trying a condition and what it costs, from outside', () => {
+  const SHOP = `
+kind: Agent
+name: clerk
+spec: {}
+---
+kind: Subscription
+name: refunds
+spec:
+  agent: clerk
+  instruction: Draft an answer.
+  on: { types: ["shop.ticket"] }
+  condition: { criterion: the customer asks for a refund }
+---
+kind: Subscription
+name: standup
+spec:
+  agent: clerk
+  instruction: Say what is open.
+  schedule: { dtstart: "2026-01-01T00:00:00", tzid: UTC, rrule: "FREQ=HOURLY" }
+`
+  const texts = ['I would like a refund, please.', 'Thank you, all is well.']
+  const tickets = texts.map((text, n) => ({
+    ...{
+      specversion: '1.0' as const,
+      source: '/shop',
+      type: 'shop.ticket',
+      id: `t${n}`,
+      data: { text },
+    },
+  }))
+  const files = { 'shop.yaml': SHOP, 'tickets.json': JSON.stringify(tickets) }
+  const shop = (...argv: string[]) =>
+    callCli([...argv, '--url', host.url, '--key', host.key], { files })
+  const idOf = async (name: string) => {
+    const all = await Array.fromAsync(client.subscriptions.list.items({ agent: 'clerk' }))
+    return all.find(each => each.name === name)?.id ?? assert.fail(`no subscription ${name}`)
+  }
+  before(async () => {
+    const { exit, stderr } = await shop('apply', '-f', 'shop.yaml')
+    assert.equal(exit, 0, stderr)
+  })
+
+  it('test says what would become of events, and wakes nobody', async () => {
+    const { exit, stdout, stderr } = await shop('test', await idOf('refunds'), '-e', 'tickets.json')
+    assert.equal(exit, 0, stderr)
+    assert.match(stdout, /^t0 +matched [\d.]+ \(offline\) +delivered .* I would like a refund/m)
+    assert.match(stdout, /^t1 +not-matched [\d.]+ \(offline\) +rejected +not-matched/m)
+    assert.match(stderr, /Nobody was woken. Judging took nothing: no model is asked\./)
+    assert.deepEqual(await Array.fromAsync(client.mailboxes.messages('clerk').items()), [])
+  })
+
+  it('backtest estimates, and with --yes says how often it would have fired', async () => {
+    await client.publish(tickets)
+    const id = await idOf('refunds')
+    const estimated = await shop('backtest', id, '--hours', '1')
+    assert.match(
+      estimated.stdout,
+      /in the last 1 h, 2 of them pass the filters\. Judging takes noth/,
+    )
+    const { exit, stdout, stderr } = await shop('backtest', id, '--hours', '1', '--yes')
+    assert.equal(exit, 0, stderr)
+    assert.match(stdout, /^It would have fired once\. Judging took nothing/m)
+    const refused = await shop('backtest', id, '--hours', '1000')
+    assert.equal(refused.exit, 1)
+    assert.match(refused.stderr, /at +\/hours/)
+  })
+
+  it('usage and schedule name the subscriptions they speak of', async () => {
+    const used = await shop('usage')
+    assert.match(used.stdout, /^everything +s_\w+ +\d+ /m)
+    const id = await idOf('standup')
+    const comes = await shop('schedule', '--limit', '3')
+    const row = new RegExp(`^[\\dTZ:-]+ +coming +standup +clerk +- +- +${id}$`, 'gm')
+    assert.equal(comes.stdout.match(row)?.length, 3)
+    assert.match(comes.stderr, /There are more/)
+  })
+})

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Backtest } from '#services/client/backtest-calls.ts'
-import type { Command } from '../command.ts'
+import type { Backtest, Backtests } from '#services/client/backtest-calls.ts'
+import type { CliWorld, Command, Output } from '../command.ts'
+import { costText, counted } from '../cost-text.ts'
 import { EXIT } from '../exit-codes.ts'
 import { formatTable } from '../format-table.ts'
 import { rowOf } from './test-condition.ts'
@@ -35,33 +36,57 @@ export const backtest: Command = {
       return EXIT.ok
     }
     output.note(estimateText(found))
-    found = await backtests.confirm(found.id)
-    while (found.state === 'running') {
-      if (world.interrupted.aborted) found = await backtests.cancel(found.id)
-      else {
-        await delay(POLL_MS)
-        found = await backtests.get(found.id)
-      }
-    }
+    found = await followed(await backtests.confirm(found.id), { backtests, world, output })
     if (output.isJson) output.json(found)
-    else {
-      output.text(
-        formatTable(
-          COLUMNS,
-          found.items.map(each => ({ ...rowOf(each), at: each.at ?? '' })),
-        ),
-      )
-      output.text(`${found.state}: would have fired ${found.fired} times.`)
-    }
+    else showResult(found, output)
     return found.state === 'done' ? EXIT.ok : EXIT.failed
   },
 }
 
+interface Following {
+  backtests: Backtests
+  world: Pick<CliWorld, 'interrupted'>
+  output: Output
+}
+
+/** Waits for the end, and says how far it is; an interrupt cancels it. */
+async function followed(
+  started: Backtest,
+  { backtests, world, output }: Following,
+): Promise<Backtest> {
+  let found = started
+  while (found.state === 'running') {
+    if (world.interrupted.aborted) return backtests.cancel(found.id)
+    await delay(POLL_MS)
+    const { done } = found.progress
+    found = await backtests.get(found.id)
+    const { progress } = found
+    if (progress.done > done) output.note(`${progress.done} of ${progress.total} judged`)
+  }
+  return found
+}
+
+function showResult({ state, items, fired, reason, usage, progress }: Backtest, output: Output) {
+  if (items.length > 0) {
+    const rows = items.map(each => ({ ...rowOf(each), at: each.at ?? '' }))
+    output.text(formatTable(COLUMNS, rows))
+  }
+  const spent = `Judging took ${costText(usage ?? {})}.`
+  if (state === 'done') {
+    output.text(`It would have fired ${fired === 1 ? 'once' : `${fired} times`}. ${spent}`)
+    return
+  }
+  const why = reason === undefined ? '' : `: ${reason}`
+  output.note(
+    `The backtest is ${state} after ${progress.done} of ${progress.total}${why}. ${spent}`,
+  )
+}
+
 function estimateText({ estimate, hours }: Backtest): string {
-  const { events, matched, calls, totalTokens, cost } = estimate
+  const { events, matched, isCut } = estimate
+  const cut = isCut ? ', and more than one backtest takes: the newest are tried' : ''
   return (
-    `${events} events in ${hours} h, ${matched} match; ` +
-    `judging them takes at most ${calls} calls, ` +
-    `${totalTokens} tokens, ${cost} of the tenant's currency.`
+    `${counted(events, 'event')} in the last ${hours} h, ${matched} of them pass the filters${cut}. ` +
+    `Judging takes ${estimate.calls === 0 ? '' : 'at most '}${costText(estimate)}.`
   )
 }

@@ -1,5 +1,6 @@
 import type { EventInput, SubscriptionInput, TestResult } from '#services/client/api.ts'
 import type { Command } from '../command.ts'
+import { costText } from '../cost-text.ts'
 import { EXIT } from '../exit-codes.ts'
 import { formatTable } from '../format-table.ts'
 import { parseManifest } from '../manifest.ts'
@@ -45,8 +46,9 @@ export const testCondition: Command = {
             events || [],
           )
     if (output.isJson) output.json(result)
+    else if (result.items.length === 0) output.note('The observation found no items.')
     else output.text(formatTable(COLUMNS, result.items.map(rowOf)))
-    if (result.usage) output.note(`Cost: ${JSON.stringify(result.usage)}`)
+    output.note(`Nobody was woken. Judging took ${costText(result.usage ?? {})}.`)
     return EXIT.ok
   },
 }
@@ -69,13 +71,13 @@ function draftOf(found: readonly SubscriptionInput[], where: string): Subscripti
 }
 
 /** One item of a dry run as a row. */
-export function rowOf({ event, verdict, fate, reason }: TestResult['items'][number]) {
+export function rowOf({ event, verdict, fate, reason, details }: TestResult['items'][number]) {
   const quotes = verdict?.evidence?.map(({ quote }) => quote) ?? []
   return {
     event: String((event as { id?: unknown }).id ?? ''),
     verdict: verdict ? `${verdict.outcome} ${verdict.confidence} (${verdict.model})` : '-',
     fate: fate ?? 'not matched',
-    reason: reason ?? '',
+    reason: [reason, fate === null ? details?.filter : undefined].filter(Boolean).join(' '),
     evidence: quotes.join(' | '),
   }
 }

@@ -1,3 +1,4 @@
+import type { Client } from '#services/client/create-client.ts'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { formatTable } from '../format-table.ts'
@@ -26,8 +27,11 @@ export const usage: Command = {
     const [since, until] = [flags.text('since'), flags.text('until')]
     const rows = await Array.fromAsync(client().usage.items({ by, since, until }))
     if (output.isJson) output.json({ items: rows })
+    else if (rows.length === 0) output.note('Nothing was used.')
     else {
+      const names = by === 'subscription' ? await namesOf(client()) : undefined
       const columns = [
+        ...(names ? [['NAME', 'name'] as const] : []),
         [by.toUpperCase(), by],
         ['ACTIVATIONS', 'activations'],
         ['POLLS', 'polls'],
@@ -35,8 +39,17 @@ export const usage: Command = {
         ['TOKENS', 'totalTokens'],
         ['COST', 'cost'],
       ] as const
-      output.text(formatTable(columns, rows))
+      const named = rows.map(row => ({ ...row, name: names?.get(String(row[by])) }))
+      output.text(formatTable(columns, named))
+      output.note("Costs are in the tenant's currency, by the price table.")
     }
     return EXIT.ok
   },
+}
+
+/** Names by id; a subscription that is long gone has none. */
+async function namesOf({ subscriptions }: Client): Promise<Map<string, string>> {
+  const names = new Map<string, string>()
+  for await (const { id, name } of subscriptions.list.items()) names.set(id, name)
+  return names
 }

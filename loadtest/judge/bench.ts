@@ -1,7 +1,7 @@
 /**
- * Judging beside doing without it: model calls of a day beside an agent woken for every event, polls
- * of shared observations beside one poll per subscription, and the way through the judge beside the
- * same way without a condition.
+ * Judging beside doing without it: model calls of a day beside an agent woken for every event,
+ * polls of shared observations beside one poll per subscription, and the way through the judge
+ * beside the same way without a condition.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * An MCP server with ten queues on stdin and stdout, which writes a line for every call of its tool:
- * node counted-server.ts FILE.
+ * An MCP server with queues of items on stdin and stdout, which writes a line for every call of its
+ * tool: node counted-server.ts FILE.
  */
 import { appendFileSync } from 'node:fs'
 import { McpServer } from '@modelcontextprotocol/server'

@@ -1,7 +1,7 @@
 /**
  * The way from an event to its message, through the judge and without it: the same events, once to
- * subscriptions with a condition that each of them meets, once to the same without. The model answers
- * at once and no candidate waits for others, so that what is left is ours.
+ * subscriptions with a condition that each of them meets, once to the same without. The model
+ * answers at once and no candidate waits for others, so that what is left is ours.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

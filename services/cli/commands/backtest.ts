@@ -86,7 +86,8 @@ function estimateText({ estimate, hours }: Backtest): string {
   const { events, matched, isCut } = estimate
   const cut = isCut ? ', and more than one backtest takes: the newest are tried' : ''
   return (
-    `${counted(events, 'event')} in the last ${hours} h, ${matched} of them pass the filters${cut}. ` +
+    `${counted(events, 'event')} in the last ${hours} h, ` +
+    `${matched} of them pass the filters${cut}. ` +
     `Judging takes ${estimate.calls === 0 ? '' : 'at most '}${costText(estimate)}.`
   )
 }

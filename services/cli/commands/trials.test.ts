@@ -35,7 +35,7 @@ describe('ambit test', () => {
   const tryOn = (answer: object, argv: string[] = ['-e', 'e.json']) =>
     call(['test', 's1', ...argv], { 'POST /v1/subscriptions/s1/test': { body: answer } }, { files })
 
-  it('says each fate with its evidence, the filter that refused, and what judging took', async () => {
+  it('says each fate, its evidence, the filter that refused, and what judging took', async () => {
     const { exit, stdout, stderr } = await tryOn({ items, usage: spent })
     assert.equal(exit, EXIT.ok)
     assert.match(stdout, /^e1 +matched 0.9 \(m\) +delivered +- +my money$/m)

@@ -123,7 +123,7 @@ describe('an estimate', () => {
     assert.throws(() => backtests.find('local', 'b1'), /There is no backtest/)
   }
 
-  it('that the evaluator does not answer is none, and is said within the patience of a caller', () =>
+  it('that the evaluator does not answer is none, and is said before callers give up', () =>
     refused(() => clock.advance(25_000), /no estimate.*no answer in time/))
 
   it('that fails is none, with the reason', () =>

@@ -27,7 +27,7 @@ function result(state: string, id = 'b1'): TrialResult {
   }
 }
 
-test('what was published is known when that resolves, here and in the order of the log', async () => {
+test('what was published is known when that resolves, in the order of the log', async () => {
   const [here, there] = await Promise.all([open('here'), open('there')])
   await here.publish(result('running'))
   assert.equal(here.resultOf('acme', 'b1')?.state, 'running')

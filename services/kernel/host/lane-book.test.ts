@@ -108,7 +108,7 @@ test('a record waits a little for others of its lane', async () => {
   assert.deepEqual(seen(), ['a:0,1'])
 })
 
-test('who waits for room is let go when the process stops, and its records are not taken', async () => {
+test('who waits for room is let go when the process stops, with nothing taken', async () => {
   const { book, take, begun, seen, stored, clock } = open()
   await take(0, new Array(1002).fill('a'))
   let isLetGo = false

@@ -25,6 +25,8 @@ export interface TransportOptions {
   /** Attempts of one call, the first included. Default 5. */
   attemptsMax?: number
   clock?: ClientClock
+  /** A signal that aborts with a `TimeoutError` after that many ms. Default `AbortSignal.timeout`. */
+  timeLimit?: (ms: number) => AbortSignal
   /** 0 to 1; spreads retries. Default `Math.random`. */
   random?: () => number
 }
@@ -65,7 +67,7 @@ const RETRY_AFTER_MS_MAX = 60_000
 /** Makes the calls of one client. Throws `ClientError` for an address that is none. */
 export function createTransport(options: TransportOptions): Transport {
   const base = baseOf(options.url)
-  const { clock = systemClock, random = Math.random } = options
+  const { clock = systemClock, random = Math.random, timeLimit = AbortSignal.timeout } = options
   const backoffMs = (failures: number) => {
     const full = Math.min(BACKOFF_MS.first * 2 ** Math.min(failures - 1, 10), BACKOFF_MS.max)
     return Math.round(full / 2 + (full / 2) * random())
@@ -92,7 +94,7 @@ export function createTransport(options: TransportOptions): Transport {
       const timeoutMs = (options.timeoutMs ?? TIMEOUT_MS) + (call.waitMs ?? 0)
       for (let failures = 1; ; failures += 1) {
         try {
-          return await attempt(call, limited(call.signal, timeoutMs), readJson<T>)
+          return await attempt(call, either(call.signal, timeLimit(timeoutMs)), readJson<T>)
         } catch (error) {
           if (failures >= attemptsMax || !isTransient(error)) throw error
           const waitMs = (error as ClientError).retryAfterMs ?? backoffMs(failures)
@@ -124,9 +126,8 @@ export const systemClock: ClientClock = {
     }),
 }
 
-function limited(signal: AbortSignal | undefined, timeoutMs: number): AbortSignal {
-  const timeout = AbortSignal.timeout(timeoutMs)
-  return signal ? AbortSignal.any([signal, timeout]) : timeout
+function either(signal: AbortSignal | undefined, limit: AbortSignal): AbortSignal {
+  return signal ? AbortSignal.any([signal, limit]) : limit
 }
 
 function withIdempotencyKey(call: Call): Call {

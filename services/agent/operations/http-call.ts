@@ -29,9 +29,16 @@ export function judgeStatus(status: number): OperationOutcome {
  * Calls over `fetch`. Addresses come from whoever writes and configures tools, never from a model
  * or an event; redirects are not followed, and of the answer nothing but its status is read.
  */
-export function fetchCall(send: typeof fetch = fetch): HttpCall {
+export function fetchCall({
+  send = fetch,
+  timeLimit = AbortSignal.timeout,
+}: {
+  send?: typeof fetch
+  /** A signal that aborts after that many ms. */
+  timeLimit?: (ms: number) => AbortSignal
+} = {}): HttpCall {
   return async ({ method, url, json, headers, timeoutMs }, signal) => {
-    const limit = AbortSignal.timeout(timeoutMs)
+    const limit = timeLimit(timeoutMs)
     const typed = json === undefined ? {} : { 'content-type': 'application/json' }
     try {
       const response = await send(url, {

@@ -1,6 +1,6 @@
 /** What a seed reached: faults, fates, stages. */
 import { FATES, STAGES } from '#kernel/domain/fate.ts'
-import { FAULTS } from './faults.ts'
+import { PIPELINE_FAULTS } from './faults.ts'
 import type { World } from './world.ts'
 
 /** Names such as `fault F7`, `fate delivered`, `stage group`. */
@@ -24,7 +24,7 @@ export function wanted(): string[] {
   const all = [
     'world joined',
     'world split',
-    ...Object.keys(FAULTS).map(fault => `fault ${fault}`),
+    ...PIPELINE_FAULTS.map(fault => `fault ${fault}`),
     ...FATES.map(fate => `fate ${fate}`),
     ...STAGES.map(stage => `stage ${stage}`),
   ]

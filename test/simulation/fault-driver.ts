@@ -7,8 +7,6 @@ import type { Random } from './random.ts'
 import { CONTINUITY_MS } from './services.ts'
 import type { Node, World } from './world.ts'
 
-const GROUPS = ['registry', 'match', 'guard', 'mailbox-dispatcher']
-
 type Act = (world: World, random: Random) => void | Promise<void>
 
 const ACTS: Partial<Record<Fault, Act>> = {
@@ -18,7 +16,7 @@ const ACTS: Partial<Record<Fault, Act>> = {
   },
   F7: (world, random) => seizeSome(world, random),
   F8: (world, random) => freeze(world, random.pick(world.nodes), random),
-  F9: (world, random) => world.log.forgetOffsets(random.pick(GROUPS)),
+  F9: (world, random) => world.log.forgetOffsets(random.pick(world.groups)),
   F11: world => world.store.flush(),
   F12: async (world, random) => {
     const before = world.store.snapshot()
@@ -87,8 +85,8 @@ async function during(world: World, ms: number, set: (isOn: boolean) => void): P
   set(false)
 }
 
-function seizeSome({ log }: World, random: Random): void {
-  const group = random.pick(GROUPS)
+function seizeSome({ log, groups }: World, random: Random): void {
+  const group = random.pick(groups)
   for (const name of log.owners(group).keys()) if (random.chance(0.5)) seize(log, group, name)
 }
 
@@ -103,7 +101,7 @@ async function freeze(world: World, node: Node, random: Random): Promise<void> {
   if (!process) return
   process.freeze()
   await world.clock.sleep(random.between(20, 400))
-  for (const group of GROUPS) {
+  for (const group of world.groups) {
     for (const [name, owner] of world.log.owners(group)) {
       if (owner.startsWith(`${process.name}#`)) seize(world.log, group, name)
     }

@@ -19,6 +19,8 @@ export const FAULTS = {
   F14: 'store read-only',
   F15: 'clocks apart and jumping',
   F16: 'embedded file busy, full, or power lost',
+  F17: 'outside service fails, is slow, or accepts and drops',
+  F18: 'model fails, or says what is no use',
   F20: 'compaction gaps',
   F21: 'record delayed past its window',
   F22: 'same event into two replicas',
@@ -30,8 +32,17 @@ export const FAULTS = {
   F28: 'late append of an old owner',
   F29: 'event sent the moment a change was answered',
   F30: 'control plane away longer than the continuity',
+  'lost-answer': 'request or answer of the API is lost',
+  drain: 'process is told to stop',
 } as const
 export type Fault = keyof typeof FAULTS
+
+/** Faults of a world with agents that think. */
+const AGENT_ONLY: readonly Fault[] = ['F17', 'F18', 'lost-answer', 'drain']
+/** Faults of the world of events, webhooks and edits. */
+export const PIPELINE_FAULTS: readonly Fault[] = (Object.keys(FAULTS) as Fault[]).filter(
+  fault => !AGENT_ONLY.includes(fault),
+)
 
 /** Faults that need a store beside the log, or several processes. */
 const SPLIT_ONLY: readonly Fault[] = ['F9', 'F10', 'F11', 'F12', 'F14', 'F28']
@@ -53,10 +64,10 @@ export interface Faults {
 /** At least five faults, chosen by the seed; `none` for a world without any. */
 export function chooseFaults(
   random: Random,
-  { isJoined, isNone }: { isJoined: boolean; isNone: boolean },
+  { isJoined, isNone, among }: { isJoined: boolean; isNone: boolean; among: readonly Fault[] },
 ): Faults {
   const excluded = isJoined ? SPLIT_ONLY : JOINED_ONLY
-  const possible = (Object.keys(FAULTS) as Fault[]).filter(fault => !excluded.includes(fault))
+  const possible = among.filter(fault => !excluded.includes(fault))
   const share = random.pick([0.25, 0.4, 0.6, 0.9])
   const on = new Set(possible.filter(() => random.chance(share)))
   while (on.size < 5) on.add(random.pick(possible))

@@ -29,7 +29,8 @@ import { createMailboxStep } from '#services/mailbox-dispatcher/mailbox-step.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
 import type { SimProcess } from './sim-process.ts'
 
-export type Role = 'control' | 'evaluator' | 'guard' | 'dispatcher' | 'ingest'
+/** What a process does; `agent` is started by the world that has one. */
+export type Role = 'control' | 'evaluator' | 'guard' | 'dispatcher' | 'ingest' | 'agent'
 
 /** Calendars that nobody fills. */
 export const noCalendars = { book: createCalendarBook(), barrier: async () => {} }
@@ -53,6 +54,13 @@ export interface Doors {
   webhook?(delivery: WebhookDelivery): Promise<CloudEvent>
 }
 
+export interface ServiceOptions {
+  codec: RecordCodec
+  roles: readonly Role[]
+  /** Keeps a warning for the trace. */
+  note(text: string): void
+}
+
 /** The secret of every simulated webhook source. */
 const SECRET = Buffer.from('a secret of the simulation').toString('base64')
 export const WEBHOOK_SECRET = `whsec_${SECRET}`
@@ -62,7 +70,7 @@ const signer = createHandleSigner(['simulated-key'.padEnd(32, '.')])
 /** Starts what the roles name; resolves when all of it is subscribed and caught up. */
 export async function startServices(
   process: SimProcess,
-  { codec, roles, note }: { codec: RecordCodec; roles: readonly Role[]; note(text: string): void },
+  { codec, roles, note }: ServiceOptions,
 ): Promise<Doors> {
   const { log, store, clock, ids } = process
   const logger = {

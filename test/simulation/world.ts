@@ -8,12 +8,12 @@ import { AmbitError } from '#kernel/errors.ts'
 import { createRecordCodec, type RecordCodec } from '#schemas/codec.ts'
 import { topicRow } from '#topologies/topics.ts'
 import type { FaultWorld } from './fault-world.ts'
-import { chooseFaults } from './faults.ts'
+import { chooseFaults, type Fault, PIPELINE_FAULTS } from './faults.ts'
 import { faultyLog, logHooks } from './faulty-log.ts'
 import { storeHooks } from './faulty-store.ts'
 import { createHistory } from './history.ts'
 import { createRandom, type Random } from './random.ts'
-import { type Doors, type Role, startServices } from './services.ts'
+import { type Doors, type Role, type ServiceOptions, startServices } from './services.ts'
 import { createLiveness, type SimProcess } from './sim-process.ts'
 import { createNodeClock, createWorldClock, type WorldClock } from './virtual-clock.ts'
 
@@ -47,6 +47,8 @@ export interface World extends FaultWorld {
   isJoined: boolean
   nodes: Node[]
   bug: Bug | undefined
+  /** Consumer groups whose partitions may be taken away. */
+  groups: readonly string[]
   storeNow(): number
   setReadOnly(isReadOnly: boolean): void
   setDiskFull(isFull: boolean): void
@@ -77,15 +79,35 @@ export interface WorldOptions {
   /** No faults at all. */
   isFaultless?: boolean
   bug?: Bug
+  /** What this kind of world has beside events, webhooks and edits. */
+  more?: WorldParts
+}
+
+export interface WorldParts {
+  faults: readonly Fault[]
+  groups: readonly string[]
+  /** Processes beside those of the services, by name. */
+  nodes: { name: string; roles: readonly Role[] }[]
+  /** Starts a process that has a role of this kind of world. */
+  start(process: SimProcess, options: ServiceOptions, world: World): Promise<Doors>
+}
+
+const PIPELINE: WorldParts = {
+  faults: PIPELINE_FAULTS,
+  groups: ['registry', 'match', 'guard', 'mailbox-dispatcher'],
+  nodes: [],
+  start: startServices,
 }
 
 /** Builds the world and starts its processes. */
-export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): World {
+export function createWorld(options: WorldOptions): World {
+  const { seed, isFaultless = false, bug, more = PIPELINE } = options
+  const { groups, faults: among } = more
   const random = createRandom(seed)
   const isJoined = random.chance(0.25)
   const clock = createWorldClock(START_MS)
   const codec = createRecordCodec()
-  const faults = chooseFaults(random.fork('faults'), { isJoined, isNone: isFaultless })
+  const faults = chooseFaults(random.fork('faults'), { isJoined, isNone: isFaultless, among })
   const network = random.fork('network')
   const store = { skewMs: 0, now: START_MS }
   let isReadOnly = false
@@ -96,7 +118,7 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
   }
   const history = createHistory({ codec, now: () => clock.now(), storeNow })
   const shared = {
-    ...{ seed, random, faults, history, clock, codec, isJoined, storeNow, bug },
+    ...{ seed, random, faults, history, clock, codec, isJoined, storeNow, bug, groups },
     intensity: random.pick([0.3, 1, 1, 3]),
     isReadOnly: () => isReadOnly,
     isDiskFull: () => isDiskFull,
@@ -109,7 +131,7 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
     latency: () => clock.sleep(network.chance(0.02) ? network.below(80) : network.next() * 3),
     patience: () => clock.sleep(network.between(20, 400)),
   }
-  const nodes = nodesOf(isJoined, faults.on.has('F15') ? random.fork('skew') : undefined)
+  const nodes = nodesOf(isJoined, more, faults.on.has('F15') ? random.fork('skew') : undefined)
   const processes = new Map<string, SimProcess>()
   const crash = (name: string, why: string) => {
     const node = nodes.find(each => each.name === name)
@@ -137,7 +159,7 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
   const world: World = {
     ...faultWorld,
     ...{ log, store: memoryStore, nodes },
-    start: node => startNode(world, node, processes),
+    start: node => startNode(world, node, { processes, start: more.start }),
     holdBack(ms, act) {
       const once = () => {
         if (late.delete(once)) act()
@@ -164,15 +186,17 @@ export function createWorld({ seed, isFaultless = false, bug }: WorldOptions): W
   return world
 }
 
-function nodesOf(isJoined: boolean, skew: Random | undefined): Node[] {
+function nodesOf(isJoined: boolean, more: WorldParts, skew: Random | undefined): Node[] {
   const roles: Role[] = ['control', 'ingest', 'dispatcher', 'guard', 'evaluator']
   const blank = { lives: 0, process: undefined, doors: undefined, isHeldDown: false }
-  const make = (name: string, own: Role[]): Node => {
+  const make = (name: string, own: readonly Role[]): Node => {
     const skewMs = skew?.between(-2500, 2500) ?? 0
     return { ...blank, name, roles: own, skewMs, usualSkewMs: skewMs }
   }
-  if (isJoined) return [make('embedded', roles)]
-  return roles.flatMap(role => [1, 2].map(n => make(`${role}-${n}`, [role])))
+  const services = isJoined
+    ? [make('embedded', roles)]
+    : roles.flatMap(role => [1, 2].map(n => make(`${role}-${n}`, [role])))
+  return [...services, ...more.nodes.map(({ name, roles: own }) => make(name, own))]
 }
 
 /** Offsets that a commit of the store brings along are commits too. */
@@ -194,7 +218,11 @@ const quietTime = (world: WorldClock) => ({
   whenAwake: (act: () => void) => act(),
 })
 
-function startNode(world: World, node: Node, processes: Map<string, SimProcess>): void {
+function startNode(
+  world: World,
+  node: Node,
+  { processes, start }: { processes: Map<string, SimProcess>; start: WorldParts['start'] },
+): void {
   if (node.process || node.isHeldDown) return
   node.lives += 1
   const name = `${node.name}.${node.lives}`
@@ -227,7 +255,7 @@ function startNode(world: World, node: Node, processes: Map<string, SimProcess>)
   world.history.incident(`${name} starts`)
   const { codec, history } = world
   const note = (text: string) => history.incident(text)
-  startServices(process, { codec, roles: node.roles, note }).then(
+  start(process, { codec, roles: node.roles, note }, world).then(
     doors => {
       if (node.process === process) node.doors = doors
     },

@@ -1,4 +1,6 @@
 /** Every kind of world that `npm run sim` plays. */
+
+import { AGENTS } from './agent/agents.ts'
 import { BUGS } from './bugs/all-bugs.ts'
 import { wanted } from './coverage.ts'
 import { runSeed } from './run-seed.ts'
@@ -13,4 +15,4 @@ const PIPELINE: SimWorld = {
   run: ({ bug, ...order }) => runSeed({ ...order, bug: BUGS.find(({ name }) => name === bug) }),
 }
 
-export const WORLDS: readonly SimWorld[] = [PIPELINE, SCHEDULES]
+export const WORLDS: readonly SimWorld[] = [PIPELINE, SCHEDULES, AGENTS]

@@ -1,0 +1,47 @@
+/** Agents at work, as `npm run sim -- --world agent` plays them. */
+import { STOP_REASONS } from '#services/agent/loop/stop-reason.ts'
+import { BUGS } from '../bugs/all-bugs.ts'
+import type { SeedResult, SimWorld } from '../sim-world.ts'
+import { AGENT_BUGS } from './agent-bugs.ts'
+import { agentCoverage, checkAgents } from './check-agents.ts'
+import { AGENT_FAULTS, type AgentOrder, playAgents } from './play-agents.ts'
+import { readSessions } from './read-sessions.ts'
+
+const TRACE_LINES = Number(process.env.SIM_TRACE ?? 80)
+
+/** Faults of the mailbox that this world must find as well. */
+const SERVICE_BUGS = BUGS.filter(({ name }) =>
+  ['expired-lease-settles', 'tokens-start-again', 'mailbox-race'].includes(name),
+)
+
+/** Runs a seed and judges it. */
+export async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
+  const run = await playAgents(order)
+  const { history } = run.sim.world
+  const violations = checkAgents(run)
+  const ids = violations[0]?.ids ?? []
+  return {
+    ...{ seed: order.seed, hash: history.hash(), violations },
+    trace: violations.length > 0 ? history.lines(ids, TRACE_LINES) : [],
+    coverage: agentCoverage(run, readSessions(run.sim.world).operations.values()),
+  }
+}
+
+export const AGENTS: SimWorld = {
+  name: 'agent',
+  meaning: 'conversations, tools and operations of two executors on the real mailbox',
+  bugs: [...AGENT_BUGS, ...SERVICE_BUGS],
+  wanted: () => [
+    ...['world joined', 'world split', 'fate delivered', 'fate cycle'],
+    ...AGENT_FAULTS.map(fault => `fault ${fault}`),
+    ...STOP_REASONS.map(reason => `stop ${reason}`),
+    ...['told proactive', 'told next_turn', 'outcome ok'],
+    ...['outcome refused', 'outcome unavailable', 'outcome timed-out'],
+  ],
+  run: ({ bug, ...order }) =>
+    runAgentSeed({
+      ...order,
+      bug: AGENT_BUGS.find(({ name }) => name === bug),
+      serviceBug: SERVICE_BUGS.find(({ name }) => name === bug),
+    }),
+}

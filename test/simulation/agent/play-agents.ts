@@ -1,0 +1,140 @@
+/** One seed of a world with agents, from its first moment until everything is quiet. */
+
+import { startFaultDriver } from '../fault-driver.ts'
+import { FAULTS, type Fault } from '../faults.ts'
+import { isQuiet } from '../quiet.ts'
+import type { Random } from '../random.ts'
+import { startServices } from '../services.ts'
+import type { Bug } from '../world.ts'
+import { createWorld, type WorldParts } from '../world.ts'
+import type { AgentBug } from './agent-bugs.ts'
+import { createAgentFacts } from './agent-facts.ts'
+import { startAgentProcess } from './agent-process.ts'
+import { type AgentSim, ASSISTANT, WATCHER } from './agent-sim.ts'
+import { answerQuestions, liveTogether, setUpAgents } from './people.ts'
+import { readSessions } from './read-sessions.ts'
+
+/** Faults that mean something here: others are about doors, webhooks and edits. */
+export const AGENT_FAULTS = (Object.keys(FAULTS) as Fault[]).filter(
+  fault => !['F2', 'F3', 'F13', 'F21', 'F22', 'F24', 'F26', 'F27', 'F29'].includes(fault),
+)
+
+const QUIET_MS = 120_000
+const PHASE_MS = 30 * 60_000
+/** Events that an order asks for stand for one turn of a person. */
+const EVENTS_PER_TURN = 20
+
+export interface AgentOrder {
+  seed: number
+  events: number
+  isFaultless?: boolean
+  bug?: AgentBug
+  /** A fault of the services rather than of the agent. */
+  serviceBug?: Bug
+}
+
+export interface AgentRun {
+  sim: AgentSim
+  isFinished: boolean
+}
+
+/** Plays one seed; the same order plays the same. */
+export async function playAgents(order: AgentOrder): Promise<AgentRun> {
+  const { seed, events, isFaultless, bug, serviceBug } = order
+  const facts = createAgentFacts()
+  const drains: AgentSim['drains'] = new Map()
+  const more: WorldParts = {
+    faults: AGENT_FAULTS,
+    groups: ['mailbox-dispatcher', 'agent', 'guard', 'match'],
+    nodes: [`${ASSISTANT}-1`, `${ASSISTANT}-2`, `${WATCHER}-1`].map(name => ({
+      name,
+      roles: ['agent'],
+    })),
+    start: (process, options, world) =>
+      options.roles.includes('agent')
+        ? startAgentProcess({ world, facts, bug, drains }, process, options)
+        : startServices(process, options),
+  }
+  const world = createWorld({ seed, isFaultless, bug: serviceBug, more })
+  const sim: AgentSim = { world, facts, bug, drains }
+  let isOver = false
+  const work = begin(sim, { turns: Math.max(3, Math.round(events / EVENTS_PER_TURN)) })
+  void answerQuestions(sim, world.random.fork('answers'), () => isOver)
+  await world.clock.run(world.clock.now() + PHASE_MS, () => work.isDone())
+  // What was asked for last shall meet faults too.
+  await world.clock.run(world.clock.now() + 4000, () => false)
+  world.calm()
+  world.history.incident('quiet')
+  const isFinished = await untilQuiet(sim, world.clock.now() + QUIET_MS)
+  isOver = true
+  await serviceBug?.unplant?.()
+  return { sim, isFinished }
+}
+
+function begin(sim: AgentSim, { turns }: { turns: number }): { isDone(): boolean } {
+  const { world, facts } = sim
+  const state = { isDone: false }
+  const play = async () => {
+    await setUpAgents(sim)
+    const phaseMs = turns * 1500
+    startFaultDriver(world, world.random.fork('driver'), phaseMs)
+    troubleAgents(sim, world.random.fork('trouble'), phaseMs)
+    await liveTogether(sim, world.random.fork('people'), turns)
+  }
+  play()
+    .catch(error => void facts.surprises.push(`workload: ${String(error)}`))
+    .finally(() => {
+      state.isDone = true
+    })
+  return { isDone: () => state.isDone }
+}
+
+/** Faults that agents meet more often than other processes do. */
+function troubleAgents(sim: AgentSim, random: Random, phaseMs: number): void {
+  const { world } = sim
+  const plan = (fault: Fault, act: () => void | Promise<void>) => {
+    if (!world.faults.on.has(fault)) return
+    const times = random.between(1, 4)
+    for (let n = 0; n < times; n += 1) {
+      world.clock.after(random.between(1000, phaseMs), () => {
+        if (!world.faults.isActive()) return
+        world.faults.note(fault)
+        void act()
+      })
+    }
+  }
+  const agents = world.nodes.filter(({ roles }) => roles.includes('agent'))
+  plan('F1', () => world.crash(random.pick(agents).name, 'F1'))
+  plan('F8', async () => {
+    const { process } = random.pick(agents)
+    process?.freeze()
+    await world.clock.sleep(random.pick([500, 2500, 4000, 7000]))
+    process?.thaw()
+  })
+  plan('F20', () => {
+    world.log.compact(random.pick(['agent.sessions', 'agent.operations'] as const))
+  })
+  plan('drain', async () => {
+    const node = random.pick(agents)
+    const name = node.process?.name ?? ''
+    await Promise.race([sim.drains.get(name)?.(), world.clock.sleep(3000)])
+    if (node.process?.name === name) world.crash(node.name, 'drained')
+  })
+}
+
+async function untilQuiet(sim: AgentSim, untilMs: number): Promise<boolean> {
+  const { clock } = sim.world
+  await clock.run(clock.now() + 4000, () => false)
+  while (clock.now() < untilMs) {
+    if (isAllQuiet(sim)) return true
+    await clock.run(clock.now() + 1000, () => false)
+  }
+  return isAllQuiet(sim)
+}
+
+/** Nothing is on its way, no operation is at work, and none waits to be told. */
+function isAllQuiet({ world }: AgentSim): boolean {
+  const isTold = (each: { delivery: string | null }) =>
+    each.delivery !== null && each.delivery !== 'queued'
+  return isQuiet(world) && [...readSessions(world).operations.values()].every(isTold)
+}

@@ -10,8 +10,8 @@ import { isClientError, isTransient } from '#services/client/client-error.ts'
 import type { Client } from '#services/client/create-client.ts'
 import type { AgentConfiguration } from './configuration.ts'
 import { createAgentHandler } from './executor/agent-executor.ts'
-import { isTurnWaiting } from './executor/is-turn-waiting.ts'
 import { toolRulesOf } from './executor/tool-rules.ts'
+import { turnsWaiting } from './executor/turns-waiting.ts'
 import type { ExecutorWorld } from './executor/work.ts'
 import { turnLimitsOf } from './loop/turn-limits.ts'
 import type { LoopClock } from './loop/turn-state.ts'
@@ -59,7 +59,7 @@ export async function runAgent(world: AgentWorld): Promise<RunningAgent> {
   const draining = new AbortController()
   const working = work(world, draining.signal)
   const owner = await ownOperations({
-    ...{ log: world.log, tables: world.tables, group: 'agent' },
+    ...{ log: world.log, tables: world.tables, agent: world.settings.AGENT_ID },
     everything: world.operations.everything,
     startRunner: () => startRunner(world),
   })
@@ -100,7 +100,7 @@ function executorWorld(world: AgentWorld): ExecutorWorld {
       wokenTools: settings.AGENT_WOKEN_TOOLS,
       isSensitiveForbiddenWhenWoken: settings.AGENT_WOKEN_SENSITIVE === 'forbid',
     }),
-    isTurnWaiting: session => isTurnWaiting(client.mailboxes, settings.AGENT_ID, session),
+    turnsWaiting: session => turnsWaiting(client.mailboxes, settings.AGENT_ID, session),
     record: (messageId, entry) => logger.info({ messageId, ...entry }, 'agent turn'),
   }
 }
@@ -137,7 +137,9 @@ async function askClosing(
     const body = { session, kind: 'follow-up' as const, input: { batch }, handle }
     await client.mailboxes.continueSession(agent, body, { idempotencyKey: `${batch}/${size}` })
   } catch (error) {
-    // A handle that is too old, or a stopped agent: the person's next turn takes the results.
-    if (!isClientError(error) || isTransient(error)) throw error
+    // A stopped agent will be started again. With a handle that is too old nothing can be asked for:
+    // the person's next turn takes the results.
+    const isStopped = isClientError(error) && error.code === 'conflict'
+    if (!isClientError(error) || isTransient(error) || isStopped) throw error
   }
 }

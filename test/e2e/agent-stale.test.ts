@@ -48,7 +48,7 @@ function executorWith(model: ChatModel, tool: ReturnType<typeof fakeTool>) {
     connectorTools: async () => [],
     clock: { ...stopped, date: () => 0 },
     rules: { isAllowed: () => true, isSensitiveForbiddenWhenWoken: false },
-    isTurnWaiting: async () => false,
+    turnsWaiting: async () => [],
     record() {},
   })
   const client = createClient({ url: host.url, key: host.key, clock: stopped })

@@ -85,8 +85,10 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
     prices: [],
     connectorTools: async () => [],
     rules: { isAllowed: () => true, isSensitiveForbiddenWhenWoken: false },
-    isTurnWaiting: async session =>
-      queue.some(message => message.session === session && kindOf(message) === 'turn'),
+    turnsWaiting: async session =>
+      queue
+        .filter(message => message.session === session && kindOf(message) === 'turn')
+        .map(({ id }) => id),
     record() {},
   }
   const enqueue = (id: string, input: object) => {

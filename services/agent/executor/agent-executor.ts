@@ -1,12 +1,14 @@
 /** Works on one claimed message: a turn of the loop, or the closing of operations. */
 import type { RunResult } from '#services/client/api.ts'
 import type { Handler } from '#services/client/handle-message.ts'
-import { closingContext, closingText } from '../operations/closing-text.ts'
+import { lastWordsOf } from '../loop/last-words.ts'
+import type { News, TurnResult } from '../loop/turn-state.ts'
 import { readAgentMessage } from './agent-message.ts'
 import { closeOperations } from './close-operations.ts'
+import { stoppedText } from './run-report.ts'
 import { runTurn } from './run-turn.ts'
 import { mayPass, say, settleTurn } from './settle-turn.ts'
-import { takeUpdates } from './take-updates.ts'
+import { markTold, takeUpdates } from './take-updates.ts'
 import type { ExecutorWorld, Work } from './work.ts'
 
 /** Attempts in which a model may tell what it was handed; then it is told without one. */
@@ -24,22 +26,29 @@ export function createAgentHandler(world: ExecutorWorld): Handler {
 }
 
 async function takeTurn(work: Work): Promise<RunResult | undefined> {
-  const { asked, world, context } = work
+  const { asked, context, sessions, key, message } = work
   const isPersons = asked.kind === 'turn' || asked.kind === 'answer'
-  const mayTell = isPersons && !(await hasSpoken(work))
-  const updates = mayTell ? await takeUpdates(work, 'next_turn') : []
-  const find = (name: string) => world.registry.find(name)
-  const ephemeral = updates.length > 0 ? closingContext(updates, find) : undefined
-  const result = await runTurn(work, { opening: asked.opening, ephemeral })
-  const isLast = !mayPass(result) || context.attempt >= TELLING_ATTEMPTS_MAX
-  if (updates.length > 0 && !result.ok && isLast && !context.signal.aborted) {
-    await say(work, closingText(updates, find), result.stopReason)
+  // An attempt that ended with words will say nothing more, so this one takes nothing.
+  const spoken = lastWordsOf(await sessions.history(key), message.id)
+  const news = isPersons && !spoken ? await takeUpdates(work, 'next_turn') : undefined
+  const result = await runTurn(work, { opening: asked.opening, news })
+  if (!context.signal.aborted) {
+    if (!spoken) await sayRest(work, result, news)
+    await markTold(work)
   }
   return settleTurn(work, result)
 }
 
-/** An earlier attempt ended with words: this one will say nothing more, so it takes nothing. */
-async function hasSpoken({ sessions, key, message }: Work): Promise<boolean> {
-  const own = (await sessions.history(key)).findLast(({ messageId }) => messageId === message.id)
-  return own?.item.role === 'assistant' && own.item.toolCalls.length === 0
+/** What the loop left unsaid: why it stopped, and news that waited for too many attempts. */
+async function sayRest(work: Work, result: TurnResult, news: News | undefined): Promise<void> {
+  const { ok, stopReason } = result
+  const tells = news ? { tells: news.tells } : {}
+  if (ok || stopReason === 'asked') return
+  if (!mayPass(result)) {
+    const stopped = stoppedText(stopReason, work.asked.language)
+    return say(work, news ? `${stopped}\n\n${news.text}` : stopped, { stopReason, ...tells })
+  }
+  if (news && work.context.attempt >= TELLING_ATTEMPTS_MAX) {
+    await say(work, news.text, { ...tells, isAside: true })
+  }
 }

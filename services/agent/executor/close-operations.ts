@@ -1,11 +1,10 @@
 /** A follow-up: the one message that closes a batch, if nobody has told its results yet. */
 import type { RunResult } from '#services/client/api.ts'
-import { closingContext, closingText } from '../operations/closing-text.ts'
-import type { Operation } from '../operations/operation.ts'
+import { lastWordsOf } from '../loop/last-words.ts'
 import { runResultOf } from './run-report.ts'
 import { runTurn } from './run-turn.ts'
 import { mayPass, say, settleTurn } from './settle-turn.ts'
-import { takeUpdates } from './take-updates.ts'
+import { markTold, takeUpdates, type Updates } from './take-updates.ts'
 import type { Work } from './work.ts'
 
 /** Attempts at a recovery by the model; afterwards the results are told as they are. */
@@ -21,32 +20,38 @@ const NOTHING_USED = {
  * finds nothing left, or a person's turn waiting behind it, is void.
  */
 export async function closeOperations(work: Work): Promise<RunResult | undefined> {
-  const { world, key, sessions, message, context } = work
-  const own = (await sessions.history(key)).findLast(({ messageId }) => messageId === message.id)
-  if (own) return closedWith(own.item.text)
-  const all = await world.operations.ofSession(key)
-  const isResumed = all.some(({ deliveredBy }) => deliveredBy === message.id)
-  if (!isResumed && (await world.isTurnWaiting(key.session))) return closedWith(undefined)
-  const taken = await takeUpdates(work, 'proactive')
-  if (taken.length === 0) return closedWith(undefined)
-  const hasFailed = taken.some(({ outcome }) => !outcome?.ok)
-  if (hasFailed && context.attempt <= RECOVERY_ATTEMPTS_MAX) return recover(work, taken)
-  return tell(work, taken)
+  const { key, sessions, message, context } = work
+  const spoken = lastWordsOf(await sessions.history(key), message.id)
+  if (spoken?.question) return recover(work)
+  const updates = await takeUpdates(work, 'proactive')
+  if (spoken) return closedWith(spoken.item.text)
+  if (!updates || (await willBeTold(work))) return closedWith(undefined)
+  const mayRecover = updates.hasFailed && context.attempt <= RECOVERY_ATTEMPTS_MAX
+  return mayRecover ? recover(work, updates) : tell(work, updates)
 }
 
-async function tell(work: Work, taken: Operation[]): Promise<RunResult> {
-  const text = closingText(taken, name => work.world.registry.find(name))
-  await say(work, text)
+/** A person's turn waits and will take the results: one that has ended takes nothing any more. */
+async function willBeTold({ world, key, sessions }: Work): Promise<boolean> {
+  const waiting = await world.turnsWaiting(key.session)
+  const history = await sessions.history(key)
+  return waiting.some(id => !lastWordsOf(history, id))
+}
+
+async function tell(work: Work, { text, tells }: Updates): Promise<RunResult> {
+  await say(work, text, { tells })
+  await markTold(work)
   return closedWith(text)
 }
 
-async function recover(work: Work, taken: Operation[]): Promise<RunResult | undefined> {
-  const ephemeral = closingContext(taken, name => work.world.registry.find(name))
-  const result = await runTurn(work, { ephemeral, language: taken[0]?.language })
-  const isTold = result.ok || result.stopReason === 'asked' || mayPass(result)
-  if (isTold) return settleTurn(work, result)
-  await tell(work, taken)
-  return runResultOf(result)
+async function recover(work: Work, updates?: Updates): Promise<RunResult | undefined> {
+  const result = await runTurn(work, { news: updates, language: updates?.language })
+  const isSaid = result.ok || result.stopReason === 'asked'
+  if (!isSaid && !mayPass(result) && updates) {
+    await tell(work, updates)
+    return runResultOf(result)
+  }
+  if (isSaid) await markTold(work)
+  return settleTurn(work, result)
 }
 
 function closedWith(output: string | undefined): RunResult {

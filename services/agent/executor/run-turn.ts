@@ -3,7 +3,7 @@ import { hashId } from '#kernel/domain/ids.ts'
 import { costMicros, moneyText } from '#kernel/domain/model-price.ts'
 import type { Message } from '#services/client/api.ts'
 import { runAgentTurn } from '../loop/run-agent-turn.ts'
-import type { TurnResult } from '../loop/turn-state.ts'
+import type { News, TurnResult } from '../loop/turn-state.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type DispatchRun, dispatchTool } from '../tools/dispatch-tool.ts'
 import type { AcceptedItem } from '../tools/tool.ts'
@@ -16,7 +16,7 @@ import type { Work } from './work.ts'
 /** One turn of the loop for the message in hand. */
 export async function runTurn(
   work: Work,
-  begin: { opening?: string; ephemeral?: string; language?: AgentMessage['language'] },
+  begin: { opening?: string; news?: News; language?: AgentMessage['language'] },
 ): Promise<TurnResult> {
   const { world, message, context, key, sessions, asked } = work
   const language = begin.language ?? asked.language
@@ -45,7 +45,7 @@ export async function runTurn(
     },
     {
       ...{ messageId: message.id, key, signal: context.signal },
-      ...{ opening: begin.opening, shown: asked.shown, ephemeral: begin.ephemeral },
+      ...{ opening: begin.opening, shown: asked.shown, news: begin.news },
       ...(isWoken ? { cause: causeOf(message) } : {}),
       instructions: instructionsFor({ ...message, agent: world.agent, language }),
       interruption: () => (context.isLost() ? 'lease-lost' : 'cancelled'),

@@ -1,9 +1,10 @@
 /** From the end of a turn to what the mailbox is told. */
 import type { RunResult } from '#services/client/api.ts'
 import { RunFailure } from '#services/client/client-error.ts'
+import type { HistoryEntry } from '../loop/session-store.ts'
 import type { StopReason } from '../loop/stop-reason.ts'
 import type { TurnResult } from '../loop/turn-state.ts'
-import { runResultOf, stoppedText } from './run-report.ts'
+import { runResultOf } from './run-report.ts'
 import type { Work } from './work.ts'
 
 /** Ends after which the message is not done: it is tried again, or is somebody else's. */
@@ -24,20 +25,21 @@ export async function settleTurn(work: Work, result: TurnResult): Promise<RunRes
   if (result.ok) return run
   if (stopReason === 'asked' && question) {
     await work.context.ask({ ...question, result: run })
-    await say(work, question.question, stopReason)
     return undefined
   }
   if (mayPass(result)) {
     throw new RunFailure(error?.code ?? stopReason, error?.message ?? stopReason, run)
   }
-  await say(work, stoppedText(stopReason, work.asked.language), stopReason)
   return run
 }
 
-/** Words of our own in the conversation, tagged with why when no model said them. */
-export async function say(work: Work, text: string, stopReason?: StopReason): Promise<void> {
+/** Words of our own in the conversation, with what they mean. */
+export async function say(
+  work: Work,
+  text: string,
+  about: Pick<HistoryEntry, 'stopReason' | 'tells' | 'isAside'>,
+): Promise<void> {
   const { world, key, sessions, message } = work
   const item = { role: 'assistant' as const, text, toolCalls: [] }
-  const entry = { messageId: message.id, item, at: world.clock.date() }
-  await sessions.append(key, [{ ...entry, ...(stopReason ? { stopReason } : {}) }])
+  await sessions.append(key, [{ messageId: message.id, item, at: world.clock.date(), ...about }])
 }

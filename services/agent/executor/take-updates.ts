@@ -1,24 +1,52 @@
-import { delivered, type Operation } from '../operations/operation.ts'
+/**
+ * Results reach a conversation with the words that tell them: those words name the operations, in
+ * the one append that is fenced by the lease. The operations are marked afterwards, so whoever dies
+ * in between leaves them to the next holder, and nothing is told twice or by nobody.
+ */
+import type { Telling } from '../loop/session-store.ts'
+import type { News } from '../loop/turn-state.ts'
+import { closingContext, closingText } from '../operations/closing-text.ts'
+import { delivered } from '../operations/operation.ts'
 import { takeable } from '../operations/pending-updates.ts'
 import type { Work } from './work.ts'
 
-/**
- * Takes the results that wait for this session. The lease on the session is held, so nobody else
- * takes them; they are marked before anything is said, and found again by the same message when it
- * is interrupted.
- */
+export interface Updates extends News {
+  /** Something among them failed. */
+  hasFailed: boolean
+}
+
+/** What waits to be told in this session; undefined when nothing does. */
 export async function takeUpdates(
-  { world, key, message }: Pick<Work, 'world' | 'key' | 'message'>,
-  mode: 'proactive' | 'next_turn',
-): Promise<Operation[]> {
-  const found = takeable(await world.operations.ofSession(key), message.id)
-  const taken: Operation[] = []
-  for (const operation of found) {
-    const { id: messageId } = message
-    const mark = (current: Operation) => delivered(current, { mode, messageId }, world.clock.date())
-    const isMine = operation.deliveredBy === messageId
-    const marked = isMine ? operation : await world.operations.change(operation, mark)
-    if (marked) taken.push(marked)
+  work: Pick<Work, 'world' | 'key' | 'sessions'>,
+  mode: Telling['mode'],
+): Promise<Updates | undefined> {
+  const { world, key } = work
+  await markTold(work)
+  const found = takeable(await world.operations.ofSession(key))
+  if (found.length === 0) return undefined
+  const find = (name: string) => world.registry.find(name)
+  return {
+    tells: { mode, operations: found.map(({ id }) => id) },
+    context: closingContext(found, find),
+    text: closingText(found, find),
+    language: found[0]?.language ?? 'en',
+    hasFailed: found.some(({ outcome }) => !outcome?.ok),
   }
-  return taken
+}
+
+/** Marks operations as the history says that they were told. */
+export async function markTold({
+  world,
+  key,
+  sessions,
+}: Pick<Work, 'world' | 'key' | 'sessions'>): Promise<void> {
+  const told = (await sessions.history(key)).flatMap(({ messageId, tells }) =>
+    (tells?.operations ?? []).map(id => [id, { messageId, mode: tells!.mode }] as const),
+  )
+  const byId = new Map(told)
+  for (const operation of await world.operations.ofSession(key)) {
+    const by = byId.get(operation.id)
+    if (!by || operation.delivery !== 'queued') continue
+    await world.operations.change(operation, now => delivered(now, by, world.clock.date()))
+  }
 }

@@ -26,8 +26,8 @@ export interface ExecutorWorld {
   prices: readonly Price[]
   clock: LoopClock
   rules: ToolRules
-  /** Does a person's turn of that session wait in the mailbox? */
-  isTurnWaiting(session: string): Promise<boolean>
+  /** Ids of a person's turns of that session that wait in the mailbox. */
+  turnsWaiting(session: string): Promise<string[]>
   record(messageId: string, entry: TurnRecord): void
 }
 

@@ -230,10 +230,12 @@ describe('what a turn sends', () => {
     )
   })
 
-  it('hands ephemeral context over once and does not keep it', async () => {
+  it('hands news over once and does not keep it', async () => {
     const model = scriptedModel({ text: 'ok' })
     const { world, input, items } = agentWorld({ model })
-    await runTurn(world, { ...input, ephemeral: 'An operation ended.' })
+    const tells = { mode: 'next_turn' as const, operations: ['op1'] }
+    const news = { tells, context: 'An operation ended.', text: 'Done.', language: 'en' as const }
+    await runTurn(world, { ...input, news })
     assert.deepEqual(
       model.requests[0]?.items.map(({ text }) => text),
       ['An operation ended.', 'Hello'],

@@ -7,6 +7,7 @@ import { stopReasonOf } from '../tools/dispatch-tool.ts'
 import { callModel } from './call-model.ts'
 import { fitContext } from './fit-context.ts'
 import { judgeAnswer } from './judge-answer.ts'
+import { entriesOf, lastWordsOf } from './last-words.ts'
 import { type HistoryEntry, LeaseLost } from './session-store.ts'
 import { runBatch } from './tool-batch.ts'
 import {
@@ -54,11 +55,9 @@ async function begin(state: TurnState): Promise<Step | undefined> {
   const { world, input } = state
   const { key, messageId, opening, shown, cause } = input
   state.history = await world.store.history(key)
-  const own = state.history.filter(entry => entry.messageId === messageId)
-  const last = own.at(-1)
-  if (last?.item.role === 'assistant' && last.item.toolCalls.length === 0) {
-    return { end: endOf(last) }
-  }
+  const spoken = lastWordsOf(state.history, messageId)
+  if (spoken) return { end: endOf(spoken) }
+  const own = entriesOf(state.history, messageId)
   if (opening !== undefined && own.length === 0) {
     const about = { ...(shown === undefined ? {} : { shown }), ...(cause ? { cause } : {}) }
     await keep(state, [{ role: 'user', text: opening }], about)
@@ -73,7 +72,8 @@ async function begin(state: TurnState): Promise<Step | undefined> {
 }
 
 /** How an earlier attempt ended that did not live to say so. */
-function endOf({ item, stopReason }: HistoryEntry): Step['end'] {
+function endOf({ item, stopReason, question }: HistoryEntry): Step['end'] {
+  if (question) return { stopReason: 'asked', question }
   if (stopReason) return failedWith(stopReason, stopReason, 'An earlier attempt ended so.')
   return { stopReason: 'final-message', finalMessage: item.text }
 }
@@ -92,7 +92,7 @@ function limitReached({ world, input, iterations, startedAt }: TurnState): Step 
 }
 
 async function iterate(state: TurnState): Promise<Step | undefined> {
-  const { world } = state
+  const { world, input } = state
   const { allowed, reason } = await world.mayGoOn()
   const denied = allowed ? undefined : (stopReasonOf(reason) ?? 'policy-denied')
   if (denied) return { end: failedWith(denied, reason, `The run may not go on: ${reason}.`) }
@@ -107,17 +107,18 @@ async function iterate(state: TurnState): Promise<Step | undefined> {
   const verdict = judgeAnswer(answered, world.limits.toolCallsMax - state.calls.length)
   if ('stopReason' in verdict) return { end: { ...verdict } }
   if (verdict.toolCalls.length > 0) return runBatch(state, verdict.text, verdict.toolCalls)
-  await keep(state, [{ role: 'assistant', text: verdict.text, toolCalls: [] }])
+  const tells = input.news?.tells
+  await keep(state, [{ role: 'assistant', text: verdict.text, toolCalls: [] }], tells && { tells })
   return { end: { stopReason: 'final-message', finalMessage: verdict.text } }
 }
 
 function requestOf({ world, input, history }: TurnState): ChatRequest {
-  const { ephemeral, instructions, messageId } = input
+  const { news, instructions, messageId } = input
   const items = history.map(({ item }) => item)
-  if (ephemeral !== undefined) {
+  if (news) {
     // It stands before this turn's own items, so that the answer is to what the person said.
     const own = history.findIndex(entry => entry.messageId === messageId)
-    items.splice(own < 0 ? items.length : own, 0, { role: 'user', text: ephemeral })
+    items.splice(own < 0 ? items.length : own, 0, { role: 'user', text: news.context })
   }
   return {
     ...{ items, instructions },

@@ -7,6 +7,7 @@
  * - H3 A writer whose lease was taken over is refused with `LeaseLost`.
  */
 import type { ChatItem, ToolCall } from '#kernel/ports/chat-model.ts'
+import type { PendingQuestion } from '../tools/dispatch-tool.ts'
 import type { StopReason } from './stop-reason.ts'
 
 /** A session of one tenant. */
@@ -23,10 +24,23 @@ export interface HistoryEntry {
   at: number
   /** On the last words of a turn that ended otherwise than with an answer of the model. */
   stopReason?: StopReason
+  /** What a person is asked, on the words that ask it: the mailbox must hear of it too. */
+  question?: PendingQuestion
+  /** The operations whose results these words tell. */
+  tells?: Telling
+  /** Said beside the turn, which goes on afterwards: not its last words. */
+  isAside?: true
   /** What people see in place of the item's text. */
   shown?: string
   /** What woke the session, on the opening of a woken turn. */
   cause?: SessionCause
+}
+
+/** Results that enter the conversation, and how they came. */
+export interface Telling {
+  mode: 'proactive' | 'next_turn'
+  /** Ids of operations. */
+  operations: string[]
 }
 
 /** The subscription and the events behind a woken session; each event has a trace. */

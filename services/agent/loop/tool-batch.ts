@@ -1,7 +1,8 @@
 /** The tool calls of one answer: an intent before them, their results kept together with them. */
 import type { ChatItem, ToolCall } from '#kernel/ports/chat-model.ts'
 import { idempotencyKeyOf, type ToolOutcome } from '../tools/dispatch-tool.ts'
-import { failedWith, keep, type Step, type TurnState } from './turn-state.ts'
+import { entriesOf } from './last-words.ts'
+import { type About, failedWith, keep, type Step, type TurnState } from './turn-state.ts'
 
 /**
  * Runs the calls in order and appends them with all their results. Ends the turn when a person
@@ -17,7 +18,7 @@ export async function runBatch(
   if (hasEffect) {
     const named = toolCalls.map(call => ({ ...call, idempotencyKey: keyOf(input.messageId, call) }))
     const { messageId, key } = input
-    const entriesBefore = state.history.filter(entry => entry.messageId === messageId).length
+    const entriesBefore = entriesOf(state.history, messageId).length
     await world.store.openIntent(key, { messageId, entriesBefore, text, toolCalls: named })
   }
   const outcomes = await dispatchAll(state, toolCalls)
@@ -27,15 +28,34 @@ export async function runBatch(
     text: outcomes[at]!.text,
   }))
   const calls = toolCalls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
-  const reply = repliesOf(outcomes)
-  const said: ChatItem[] = reply ? [{ role: 'assistant', text: reply, toolCalls: [] }] : []
-  await keep(state, [{ role: 'assistant', text, toolCalls: calls }, ...results, ...said])
-  if (hasEffect) await world.store.closeIntent(input.key, input.messageId)
   const ended = outcomes.find(({ end }) => end)?.end
+  const words = lastWords(input, outcomes, ended)
+  const said: ChatItem[] = words ? [{ role: 'assistant', text: words.text, toolCalls: [] }] : []
+  const items: ChatItem[] = [{ role: 'assistant', text, toolCalls: calls }, ...results, ...said]
+  await keep(state, items, words?.about)
+  if (hasEffect) await world.store.closeIntent(input.key, input.messageId)
   if (ended?.stopReason === 'asked') return { end: { ...ended } }
   if (ended)
     return { end: failedWith(ended.stopReason, ended.reason, `It ended: ${ended.reason}.`) }
-  return reply ? { end: { stopReason: 'final-message', finalMessage: reply } } : undefined
+  return words ? { end: { stopReason: 'final-message', finalMessage: words.text } } : undefined
+}
+
+/**
+ * What the turn ends with when no model says it: a question, or that everything was accepted. News
+ * is told in the same breath, since this turn has no other.
+ */
+function lastWords(
+  { news }: TurnState['input'],
+  outcomes: ToolOutcome[],
+  ended: ToolOutcome['end'],
+): { text: string; about: About } | undefined {
+  const question = ended?.stopReason === 'asked' ? ended.question : undefined
+  const reply = ended ? undefined : repliesOf(outcomes)
+  const said = question?.question ?? reply
+  if (said === undefined) return undefined
+  const text = news ? `${said}\n\n${news.text}` : said
+  const asked = question ? { question, stopReason: 'asked' as const } : {}
+  return { text, about: { ...asked, ...(news ? { tells: news.tells } : {}) } }
 }
 
 /** What stands in an intent; a call that no tool can read has a key all the same. */

@@ -1,7 +1,14 @@
 /** What one turn is given, what it knows while it runs, and what comes of it. */
 import type { ChatItem, ChatModel, ToolCall, ToolDescription } from '#kernel/ports/chat-model.ts'
 import type { PendingQuestion, ToolOutcome } from '../tools/dispatch-tool.ts'
-import type { HistoryEntry, SessionCause, SessionKey, SessionStore } from './session-store.ts'
+import type { Language } from '../tools/tool.ts'
+import type {
+  HistoryEntry,
+  SessionCause,
+  SessionKey,
+  SessionStore,
+  Telling,
+} from './session-store.ts'
 import type { StopReason } from './stop-reason.ts'
 import type { TurnLimits } from './turn-limits.ts'
 
@@ -38,6 +45,16 @@ export interface TurnWorld {
   record?(entry: TurnRecord): void
 }
 
+/** Results of operations that a turn takes into the conversation. */
+export interface News {
+  tells: Telling
+  /** For the model alone, in this turn alone: the history does not keep it. */
+  context: string
+  /** The same for people, where the turn ends without the model's own words. */
+  text: string
+  language: Language
+}
+
 export interface TurnInput {
   messageId: string
   key: SessionKey
@@ -48,8 +65,8 @@ export interface TurnInput {
   shown?: string
   /** What woke the session, kept with the opening for people. */
   cause?: SessionCause
-  /** Context of this turn alone: the model sees it, the history does not keep it. */
-  ephemeral?: string
+  /** What the last words of this turn shall tell besides. */
+  news?: News
   /** Aborts when the lease is lost or the run is called off. */
   signal: AbortSignal
   /** Which of the two it was. */
@@ -84,15 +101,18 @@ export interface TurnState {
   calls: TurnResult['calls']
 }
 
-/** Appends items of this turn, all or none; `about` is kept with each of them. */
-export async function keep(
-  state: TurnState,
-  items: ChatItem[],
-  about: Pick<HistoryEntry, 'shown' | 'cause'> = {},
-): Promise<void> {
+/** What is kept with an item. */
+export type About = Omit<HistoryEntry, 'messageId' | 'item' | 'at' | 'isAside'>
+
+/** Appends items of this turn, all or none; `about` is kept with the last of them. */
+export async function keep(state: TurnState, items: ChatItem[], about: About = {}): Promise<void> {
   const { world, input } = state
   const at = world.clock.date()
-  const entries = items.map(item => ({ messageId: input.messageId, item, at, ...about }))
+  const { messageId } = input
+  const entries = items.map((item, n) => ({
+    ...{ messageId, item, at },
+    ...(n === items.length - 1 ? about : {}),
+  }))
   await world.store.append(input.key, entries)
   state.history = [...state.history, ...entries]
 }

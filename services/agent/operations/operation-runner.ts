@@ -18,7 +18,7 @@ import { drainedBatches } from './pending-updates.ts'
 
 /** Longest ms between two attempts. */
 const BACKOFF_MS_MAX = 60_000
-/** Ms between two tries to ask for a closing. */
+/** Ms between the first two tries to ask for a closing; doubled up to the longest. */
 const CLOSING_RETRY_MS = 1000
 
 export interface OperationRunnerWorld {
@@ -112,7 +112,7 @@ async function close(world: OperationRunnerWorld, operation: Operation, signal: 
   const all = await world.store.ofSession(operation)
   const drained = drainedBatches(all).find(({ batch }) => batch === operation.batch)
   if (!drained) return
-  for (;;) {
+  for (let failures = 0; ; failures += 1) {
     signal.throwIfAborted()
     try {
       await world.askClosing(operation, drained.size)
@@ -120,7 +120,8 @@ async function close(world: OperationRunnerWorld, operation: Operation, signal: 
     } catch (error) {
       if (signal.aborted) throw error
       world.onError(error)
-      await world.clock.sleep(CLOSING_RETRY_MS, signal)
+      const pauseMs = CLOSING_RETRY_MS * 2 ** Math.min(failures, 10)
+      await world.clock.sleep(Math.min(pauseMs, BACKOFF_MS_MAX), signal)
     }
   }
 }

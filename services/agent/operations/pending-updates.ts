@@ -17,17 +17,11 @@ export function pendingSystemMessages(
     .map(operation => ({ role: 'system', content: lineOf(operation) }))
 }
 
-/**
- * What a closing or a turn may take: undelivered results of batches that have drained, and what
- * the same message took before it was interrupted. A turn that is tried again leaves its own batch
- * alone: it has said that it will tell of it later.
- */
-export function takeable(operations: Operation[], messageId: string): Operation[] {
+/** What a closing or a turn may take: undelivered results of batches that have drained. */
+export function takeable(operations: Operation[]): Operation[] {
   const open = new Set(operations.filter(isOpen).map(({ batch }) => batch))
   return operations
-    .filter(({ batch, delivery, deliveredBy }) =>
-      delivery === 'queued' ? !open.has(batch) && batch !== messageId : deliveredBy === messageId,
-    )
+    .filter(({ batch, delivery }) => delivery === 'queued' && !open.has(batch))
     .toSorted(byAge)
 }
 

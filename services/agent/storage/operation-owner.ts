@@ -1,6 +1,7 @@
 /**
- * Which operations are this replica's: those in the partitions of `agent.operations` that its
- * consumer group gave it. A new owner takes up everything that is unfinished there.
+ * Which operations are this replica's: those of its agent in the partitions of `agent.operations`
+ * that its consumer group gave it. The group is the agent's own: a replica of another agent would
+ * ask for closings in the wrong mailbox. A new owner takes up everything that is unfinished there.
  */
 import { partitionOf } from '#kernel/domain/ids.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
@@ -14,7 +15,7 @@ const TOPIC = 'agent.operations'
 export interface OperationOwnerWorld {
   log: EventLog
   tables: LiveTables
-  group: string
+  agent: string
   everything(): Operation[]
   startRunner(): OperationRunner
 }
@@ -25,6 +26,7 @@ export async function ownOperations(world: OperationOwnerWorld): Promise<Consump
   let runner: OperationRunner | undefined
   let owned = new Set<number>()
   const isOwned = (operation: Operation) =>
+    operation.agent === world.agent &&
     owned.has(partitionOf(sessionPartitionKey(operation), partitions))
   world.tables.onChange(({ topic, document }) => {
     if (topic !== TOPIC || document.kind !== 'operation') return
@@ -39,7 +41,7 @@ export async function ownOperations(world: OperationOwnerWorld): Promise<Consump
     for (const operation of world.everything().filter(isOwned)) runner.take(operation)
   }
   const consumption = await world.log.consume({
-    ...{ group: world.group, topics: [TOPIC], onAssigned },
+    ...{ group: `agent.${world.agent}`, topics: [TOPIC], onAssigned },
     // Records are read from the live table; the group is for ownership alone.
     handle: batch => batch.commit((batch.records.at(-1)?.offset ?? 0) + 1),
   })

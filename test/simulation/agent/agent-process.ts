@@ -93,8 +93,8 @@ function noting({ facts }: AgentSim, note: (text: string) => void): Logger {
       const entry = fields as Partial<TurnRecord>
       if (entry.kind === 'stopped' && entry.stopReason) {
         facts.stops.set(entry.stopReason, (facts.stops.get(entry.stopReason) ?? 0) + 1)
+        told(fields, message)
       }
-      told(fields, message)
     },
     debug: told,
     warn: told,

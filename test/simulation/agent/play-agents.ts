@@ -45,7 +45,7 @@ export async function playAgents(order: AgentOrder): Promise<AgentRun> {
   const drains: AgentSim['drains'] = new Map()
   const more: WorldParts = {
     faults: AGENT_FAULTS,
-    groups: ['mailbox-dispatcher', 'agent', 'guard', 'match'],
+    groups: ['mailbox-dispatcher', `agent.${ASSISTANT}`, 'guard', 'match'],
     nodes: [`${ASSISTANT}-1`, `${ASSISTANT}-2`, `${WATCHER}-1`].map(name => ({
       name,
       roles: ['agent'],

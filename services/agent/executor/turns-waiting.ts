@@ -2,22 +2,23 @@ import { isClientError } from '#services/client/client-error.ts'
 import type { Mailboxes } from '#services/client/mailbox-calls.ts'
 
 /**
- * Does a person's turn of the session wait? A key that may not look is told no: the closing then
- * comes as a message of its own, which loses nothing.
+ * A person's turns of the session that wait, by message id. What is answered may be a moment old.
+ * A key that may not look is told none: the closing then comes as a message of its own, which
+ * loses nothing.
  */
-export async function isTurnWaiting(
+export async function turnsWaiting(
   mailboxes: Pick<Mailboxes, 'messages'>,
   agent: string,
   session: string,
-): Promise<boolean> {
+): Promise<string[]> {
   try {
     const { items } = await mailboxes.messages(agent).page({ state: 'queued', limit: 200 })
-    return items.some(message => {
+    return items.flatMap(message => {
       const input = message.input as { kind?: unknown } | undefined
-      return message.session === session && input?.kind === 'turn'
+      return message.session === session && input?.kind === 'turn' ? [message.id] : []
     })
   } catch (error) {
-    if (isClientError(error)) return false
+    if (isClientError(error)) return []
     throw error
   }
 }

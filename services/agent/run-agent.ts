@@ -11,7 +11,7 @@ import type { Client } from '#services/client/create-client.ts'
 import type { AgentConfiguration } from './configuration.ts'
 import { createAgentHandler } from './executor/agent-executor.ts'
 import { toolRulesOf } from './executor/tool-rules.ts'
-import { turnsWaiting } from './executor/turns-waiting.ts'
+import { waitingMessages } from './executor/waiting-messages.ts'
 import type { ExecutorWorld } from './executor/work.ts'
 import { turnLimitsOf } from './loop/turn-limits.ts'
 import type { LoopClock } from './loop/turn-state.ts'
@@ -100,7 +100,8 @@ function executorWorld(world: AgentWorld): ExecutorWorld {
       wokenTools: settings.AGENT_WOKEN_TOOLS,
       isSensitiveForbiddenWhenWoken: settings.AGENT_WOKEN_SENSITIVE === 'forbid',
     }),
-    turnsWaiting: session => turnsWaiting(client.mailboxes, settings.AGENT_ID, session),
+    waitingMessages: session => waitingMessages(client.mailboxes, settings.AGENT_ID, session),
+    askClosing: (operation, name) => askClosing(client, operation, name),
     record: (messageId, entry) => logger.info({ messageId, ...entry }, 'agent turn'),
   }
 }
@@ -119,23 +120,22 @@ async function describeAgent(client: Client, settings: AgentConfiguration): Prom
 }
 
 function startRunner(world: AgentWorld) {
-  const { operations, registry, http, clock, client, settings, logger } = world
+  const { operations, registry, http, clock, client, logger } = world
   return createOperationRunner({
     ...{ store: operations, findTool: registry.find, http, clock },
     onError: error => logger.warn({ err: error }, 'an operation waits for something that is away'),
-    askClosing: (operation, size) => askClosing(client, settings.AGENT_ID, operation, size),
+    askClosing: (operation, size) => askClosing(client, operation, String(size)),
   })
 }
 
 async function askClosing(
   client: Client,
-  agent: string,
-  { session, batch, handle }: Operation,
-  size: number,
+  { agent, session, batch, handle }: Operation,
+  name: string,
 ): Promise<void> {
   try {
     const body = { session, kind: 'follow-up' as const, input: { batch }, handle }
-    await client.mailboxes.continueSession(agent, body, { idempotencyKey: `${batch}/${size}` })
+    await client.mailboxes.continueSession(agent, body, { idempotencyKey: `${batch}/${name}` })
   } catch (error) {
     // A stopped agent will be started again. With a handle that is too old nothing can be asked for:
     // the person's next turn takes the results.

@@ -48,7 +48,8 @@ function executorWith(model: ChatModel, tool: ReturnType<typeof fakeTool>) {
     connectorTools: async () => [],
     clock: { ...stopped, date: () => 0 },
     rules: { isAllowed: () => true, isSensitiveForbiddenWhenWoken: false },
-    turnsWaiting: async () => [],
+    waitingMessages: async () => [],
+    askClosing: async () => {},
     record() {},
   })
   const client = createClient({ url: host.url, key: host.key, clock: stopped })

@@ -85,10 +85,12 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
     prices: [],
     connectorTools: async () => [],
     rules: { isAllowed: () => true, isSensitiveForbiddenWhenWoken: false },
-    turnsWaiting: async session =>
+    waitingMessages: async session =>
       queue
-        .filter(message => message.session === session && kindOf(message) === 'turn')
-        .map(({ id }) => id),
+        .filter(message => message.session === session)
+        .map(message => ({ id: message.id, isPersons: kindOf(message) !== 'follow-up' })),
+    askClosing: async ({ batch }, name) =>
+      enqueue(`follow-up/${batch}/${name}`, { kind: 'follow-up', input: { batch } }),
     record() {},
   }
   const enqueue = (id: string, input: object) => {

@@ -3,6 +3,7 @@ import type { RunResult } from '#services/client/api.ts'
 import type { Handler } from '#services/client/handle-message.ts'
 import { lastWordsOf } from '../loop/last-words.ts'
 import type { News, TurnResult } from '../loop/turn-state.ts'
+import { drainedBatches } from '../operations/pending-updates.ts'
 import { readAgentMessage } from './agent-message.ts'
 import { closeOperations } from './close-operations.ts'
 import { stoppedText } from './run-report.ts'
@@ -35,8 +36,20 @@ async function takeTurn(work: Work): Promise<RunResult | undefined> {
   if (!context.signal.aborted) {
     if (!spoken) await sayRest(work, result, news)
     await markTold(work)
+    if (context.attempt > 1 && !mayPass(result)) await askAgain(work)
   }
   return settleTurn(work, result)
+}
+
+/**
+ * Work that an earlier attempt opened may have ended before this one, and a closing that came in
+ * between left it alone: it is asked for once more. One too many finds nothing left.
+ */
+async function askAgain({ world, key, message, context }: Work): Promise<void> {
+  const all = await world.operations.ofSession(key)
+  const isDrained = drainedBatches(all).some(({ batch }) => batch === message.id)
+  const [own] = all.filter(({ batch }) => batch === message.id)
+  if (own && isDrained) await world.askClosing(own, `again/${context.attempt}`)
 }
 
 /** What the loop left unsaid: why it stopped, and news that waited for too many attempts. */

@@ -11,18 +11,20 @@ import { takeable } from '../operations/pending-updates.ts'
 import type { Work } from './work.ts'
 
 export interface Updates extends News {
+  /** Messages whose turns opened them. */
+  batches: string[]
   /** Something among them failed. */
   hasFailed: boolean
 }
 
 /** What waits to be told in this session; undefined when nothing does. */
 export async function takeUpdates(
-  work: Pick<Work, 'world' | 'key' | 'sessions'>,
+  work: Pick<Work, 'world' | 'key' | 'sessions' | 'message'>,
   mode: Telling['mode'],
 ): Promise<Updates | undefined> {
-  const { world, key } = work
+  const { world, key, message } = work
   await markTold(work)
-  const found = takeable(await world.operations.ofSession(key))
+  const found = takeable(await world.operations.ofSession(key), message.id)
   if (found.length === 0) return undefined
   const find = (name: string) => world.registry.find(name)
   return {
@@ -30,6 +32,7 @@ export async function takeUpdates(
     context: closingContext(found, find),
     text: closingText(found, find),
     language: found[0]?.language ?? 'en',
+    batches: found.map(({ batch }) => batch),
     hasFailed: found.some(({ outcome }) => !outcome?.ok),
   }
 }

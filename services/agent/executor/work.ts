@@ -6,11 +6,13 @@ import type { WorkContext } from '#services/client/handle-message.ts'
 import type { SessionKey, SessionStore } from '../loop/session-store.ts'
 import type { TurnLimits } from '../loop/turn-limits.ts'
 import type { LoopClock, TurnRecord } from '../loop/turn-state.ts'
+import type { Operation } from '../operations/operation.ts'
 import type { OperationStore } from '../operations/operation-store.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { ToolRegistry } from '../tools/tool-registry.ts'
 import type { AgentMessage } from './agent-message.ts'
 import type { ToolRules } from './tool-rules.ts'
+import type { WaitingMessage } from './waiting-messages.ts'
 
 export interface ExecutorWorld {
   agent: string
@@ -26,8 +28,10 @@ export interface ExecutorWorld {
   prices: readonly Price[]
   clock: LoopClock
   rules: ToolRules
-  /** Ids of a person's turns of that session that wait in the mailbox. */
-  turnsWaiting(session: string): Promise<string[]>
+  /** Messages of that session that wait in the mailbox, the one in hand perhaps among them. */
+  waitingMessages(session: string): Promise<WaitingMessage[]>
+  /** Asks for the closing of the operation's batch; another name asks for another. */
+  askClosing(operation: Operation, name: string): Promise<void>
   record(messageId: string, entry: TurnRecord): void
 }
 

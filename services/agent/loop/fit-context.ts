@@ -27,16 +27,21 @@ function charactersOf(item: ChatItem): number {
 /**
  * The request within `tokensMax` less its answer, or undefined when it cannot fit. Whole earlier
  * turns go first, oldest first; then results of tools in the current turn are shortened. The
- * current turn starts at its last user item.
+ * current turn starts at `turnAt`, and nothing of it goes.
  */
-export function fitContext(request: ChatRequest, tokensMax: number): ChatRequest | undefined {
+export function fitContext(
+  request: ChatRequest,
+  tokensMax: number,
+  turnAt: number,
+): ChatRequest | undefined {
   const room = tokensMax - request.outputTokensMax
   let items = request.items
   const fits = () => tokensOf({ ...request, items }) <= room
-  while (!fits()) {
+  for (let left = turnAt; left > 0 && !fits(); ) {
     const next = items.findIndex((item, at) => at > 0 && item.role === 'user')
-    if (next < 0) break
-    items = items.slice(next)
+    const dropped = next < 0 ? left : Math.min(next, left)
+    items = items.slice(dropped)
+    left -= dropped
   }
   for (let at = 0; at < items.length && !fits(); at += 1) {
     items = items.with(at, shortened(items[at]!))

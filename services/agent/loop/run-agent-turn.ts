@@ -2,7 +2,12 @@
  * One bounded turn: check limits, prepare a request that fits, call the model, dispatch tools,
  * and again. Model, tools, history and time are given; every exit is a `StopReason`.
  */
-import { type ChatAnswer, type ChatRequest, ModelFailure } from '#kernel/ports/chat-model.ts'
+import {
+  type ChatAnswer,
+  type ChatItem,
+  type ChatRequest,
+  ModelFailure,
+} from '#kernel/ports/chat-model.ts'
 import { stopReasonOf } from '../tools/dispatch-tool.ts'
 import { callModel } from './call-model.ts'
 import { fitContext } from './fit-context.ts'
@@ -96,7 +101,8 @@ async function iterate(state: TurnState): Promise<Step | undefined> {
   const { allowed, reason } = await world.mayGoOn()
   const denied = allowed ? undefined : (stopReasonOf(reason) ?? 'policy-denied')
   if (denied) return { end: failedWith(denied, reason, `The run may not go on: ${reason}.`) }
-  const request = fitContext(requestOf(state), world.model.contextTokensMax)
+  const { request: whole, turnAt } = requestOf(state)
+  const request = fitContext(whole, world.model.contextTokensMax, turnAt)
   if (!request) {
     const message = 'The current turn does not fit the context window of the model.'
     return { end: failedWith('context-overflow', 'context-overflow', message) }
@@ -112,19 +118,21 @@ async function iterate(state: TurnState): Promise<Step | undefined> {
   return { end: { stopReason: 'final-message', finalMessage: verdict.text } }
 }
 
-function requestOf({ world, input, history }: TurnState): ChatRequest {
+/**
+ * What this turn begins at comes last, whatever the session heard while it waited to be tried again;
+ * news stands right before, so that the answer is to what the person said.
+ */
+function requestOf({ world, input, history }: TurnState): { request: ChatRequest; turnAt: number } {
   const { news, instructions, messageId } = input
-  const items = history.map(({ item }) => item)
-  if (news) {
-    // It stands before this turn's own items, so that the answer is to what the person said.
-    const own = history.findIndex(entry => entry.messageId === messageId)
-    items.splice(own < 0 ? items.length : own, 0, { role: 'user', text: news.context })
-  }
-  return {
-    ...{ items, instructions },
+  const before = history.filter(entry => entry.messageId !== messageId).map(({ item }) => item)
+  const own = history.filter(entry => entry.messageId === messageId).map(({ item }) => item)
+  const told: ChatItem[] = news ? [{ role: 'user', text: news.context }] : []
+  const request = {
+    ...{ items: [...before, ...told, ...own], instructions },
     tools: world.tools,
     outputTokensMax: world.limits.outputTokensMax,
   }
+  return { request, turnAt: before.length }
 }
 
 async function answerTo(state: TurnState, request: ChatRequest): Promise<ChatAnswer | Step> {

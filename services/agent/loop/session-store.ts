@@ -3,7 +3,8 @@
  *
  * - H1 `append` is seen whole or not at all. An assistant message with tool calls is only ever
  *   appended together with the results of all of them, so no orphan can be read back.
- * - H2 An intent is durable when `open` resolves, and stays until `close`.
+ * - H2 An intent is durable when `open` resolves, and stays until `close`, whatever other messages
+ *   of the session do meanwhile.
  * - H3 A writer whose lease was taken over is refused with `LeaseLost`.
  */
 import type { ChatItem, ToolCall } from '#kernel/ports/chat-model.ts'

@@ -18,8 +18,8 @@ import { drainedBatches } from './pending-updates.ts'
 
 /** Longest ms between two attempts. */
 const BACKOFF_MS_MAX = 60_000
-/** Ms between the first two tries to ask for a closing; doubled up to the longest. */
-const CLOSING_RETRY_MS = 1000
+/** Ms before something that is away is tried again, doubled up to the longest. */
+const AWAY_MS = 1000
 
 export interface OperationRunnerWorld {
   store: OperationStore
@@ -50,10 +50,7 @@ export function createOperationRunner(world: OperationRunnerWorld): OperationRun
     if (signal.aborted || inHand.has(id)) return
     // It is in hand before it begins: its own writes come back here as operations to take.
     const running = Promise.resolve()
-      .then(work)
-      .catch(error => {
-        if (!signal.aborted) world.onError(error)
-      })
+      .then(() => untilDone(world, work, signal))
       .finally(() => inHand.delete(id))
     inHand.set(id, running)
   }
@@ -61,7 +58,7 @@ export function createOperationRunner(world: OperationRunnerWorld): OperationRun
     take(operation) {
       if (isOpen(operation)) hold(operation.id, () => work(world, operation, signal))
       else if (operation.delivery === 'queued') {
-        hold(`closing/${operation.batch}`, () => close(world, operation, signal))
+        hold(`closing/${operation.batch}`, () => close(world, operation))
       }
     },
     async stop() {
@@ -71,13 +68,31 @@ export function createOperationRunner(world: OperationRunnerWorld): OperationRun
   }
 }
 
+/** What cannot be kept or asked for now is tried again: nobody else would take it up. */
+async function untilDone(
+  { clock, onError }: OperationRunnerWorld,
+  work: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (signal.aborted) return
+      onError(error)
+      const pauseMs = Math.min(AWAY_MS * 2 ** Math.min(failures, 10), BACKOFF_MS_MAX)
+      await clock.sleep(pauseMs, signal).catch(() => undefined)
+    }
+  }
+}
+
 async function work(world: OperationRunnerWorld, given: Operation, signal: AbortSignal) {
   const { store, clock } = world
   const spec = world.findTool(given.tool)?.operation
   let operation: Operation | undefined = given
   while (operation && isOpen(operation)) {
     operation = await store.change(operation, current => started(current, clock.date()))
-    if (!operation) return
+    if (!operation) break
     const outcome: OperationOutcome = spec
       ? await attempt(world, operation, signal)
       : { ok: false, why: 'tool-removed' }
@@ -90,7 +105,7 @@ async function work(world: OperationRunnerWorld, given: Operation, signal: Abort
       operation = await store.change(operation, current => finished(current, outcome, clock.date()))
     }
   }
-  if (operation) await close(world, operation, signal)
+  await close(world, given)
 }
 
 /** One request under the operation's key. Rejects only when the runner stops. */
@@ -107,21 +122,9 @@ async function attempt(
   return typeof answer === 'string' ? { ok: false, why: answer } : judgeStatus(answer.status)
 }
 
-/** Asks for the closing once the whole batch is over; until it is asked for, again and again. */
-async function close(world: OperationRunnerWorld, operation: Operation, signal: AbortSignal) {
+/** Asks for the closing once the whole batch is over. */
+async function close(world: OperationRunnerWorld, operation: Operation) {
   const all = await world.store.ofSession(operation)
   const drained = drainedBatches(all).find(({ batch }) => batch === operation.batch)
-  if (!drained) return
-  for (let failures = 0; ; failures += 1) {
-    signal.throwIfAborted()
-    try {
-      await world.askClosing(operation, drained.size)
-      return
-    } catch (error) {
-      if (signal.aborted) throw error
-      world.onError(error)
-      const pauseMs = CLOSING_RETRY_MS * 2 ** Math.min(failures, 10)
-      await world.clock.sleep(Math.min(pauseMs, BACKOFF_MS_MAX), signal)
-    }
-  }
+  if (drained) await world.askClosing(operation, drained.size)
 }

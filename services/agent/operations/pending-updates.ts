@@ -17,11 +17,15 @@ export function pendingSystemMessages(
     .map(operation => ({ role: 'system', content: lineOf(operation) }))
 }
 
-/** What a closing or a turn may take: undelivered results of batches that have drained. */
-export function takeable(operations: Operation[]): Operation[] {
+/**
+ * What a message may take: undelivered results of batches that have drained. A turn leaves its own
+ * batch alone: it may open more, and what one turn opens closes once.
+ */
+export function takeable(operations: Operation[], messageId: string): Operation[] {
   const open = new Set(operations.filter(isOpen).map(({ batch }) => batch))
   return operations
     .filter(({ batch, delivery }) => delivery === 'queued' && !open.has(batch))
+    .filter(({ batch }) => batch !== messageId)
     .toSorted(byAge)
 }
 

@@ -15,10 +15,14 @@ export interface SessionDocument {
   entries: HistoryEntry[]
 }
 
+/** By message: another message of the session may be worked on before one is tried again. */
 interface IntentDocument {
   token: number
-  intent: BatchIntent | null
+  intents: Record<string, BatchIntent>
 }
+
+/** Open intents of one session; those of messages that nobody took up again go first. */
+const INTENTS_MAX = 100
 
 /** Bounds of one history; whole turns are forgotten from its beginning. */
 const ENTRIES_MAX = 400
@@ -37,14 +41,12 @@ export function createLogSessionStore(table: SessionTable, token: () => number):
     if ((current?.token ?? 0) > token()) throw new LeaseLost()
     return token()
   }
-  const setIntent = async (
-    key: SessionKey,
-    next: (now: BatchIntent | null) => BatchIntent | null,
-  ) => {
-    await table.update<IntentDocument>(intentPlace(key), current => ({
-      token: fenced(current),
-      intent: next(current?.intent ?? null),
-    }))
+  const setIntent = async (key: SessionKey, messageId: string, intent: BatchIntent | undefined) => {
+    await table.update<IntentDocument>(intentPlace(key), current => {
+      const { [messageId]: _before, ...others } = current?.intents ?? {}
+      const kept = Object.entries(intent ? { ...others, [messageId]: intent } : others)
+      return { token: fenced(current), intents: Object.fromEntries(kept.slice(-INTENTS_MAX)) }
+    })
   }
   return {
     async history(key) {
@@ -57,13 +59,10 @@ export function createLogSessionStore(table: SessionTable, token: () => number):
         entries: bounded([...(current?.entries ?? []), ...entries]),
       }))
     },
-    openIntent: (key, intent) => setIntent(key, () => intent),
-    async findIntent(key, messageId) {
-      const intent = table.get<IntentDocument>(intentPlace(key))?.intent
-      return intent?.messageId === messageId ? intent : undefined
-    },
-    closeIntent: (key, messageId) =>
-      setIntent(key, now => (now?.messageId === messageId ? null : now)),
+    openIntent: (key, intent) => setIntent(key, intent.messageId, intent),
+    findIntent: async (key, messageId) =>
+      table.get<IntentDocument>(intentPlace(key))?.intents?.[messageId],
+    closeIntent: (key, messageId) => setIntent(key, messageId, undefined),
   }
 }
 

@@ -7,7 +7,7 @@ import type { ClaimedItem } from '#services/mailbox-dispatcher/claim-messages.ts
 import { runResultSchema } from '#services/mailbox-dispatcher/run-result.ts'
 import type { SeenSettle } from '../facts.ts'
 import { type AgentSeat, heard, TENANT, whenAborted } from './agent-sim.ts'
-import { queuedMessages } from './queued-messages.ts'
+import { messagesIn } from './messages-in.ts'
 
 interface Asked {
   path: string
@@ -77,7 +77,10 @@ async function route(seat: AgentSeat, asked: Asked, expiry: Map<string, number>)
   const { path, body } = asked
   if (path.endsWith('/claim')) return { items: await claim(seat, asked, expiry) }
   if (path.startsWith('GET /v1/agents/')) return { id: agent }
-  if (path.startsWith('GET ')) return { items: queuedMessages(sim.world, agent, random.below(400)) }
+  if (path.startsWith('GET ')) {
+    const state = /state=(\w+)/.exec(path)?.[1] ?? ''
+    return { items: messagesIn(sim.world, { agent, state }, random.below(400)) }
+  }
   if (path.endsWith('/continuations')) {
     const by = { tenant: TENANT, kind: 'agent', id: agent, roles: [] } as const
     const target = path.split('/')[3] ?? ''

@@ -25,7 +25,7 @@ export function readSessions({ history }: World): Sessions {
   const versions: SessionVersion[] = []
   const histories = new Map<string, HistoryEntry[]>()
   const operations = new Map<string, Operation>()
-  const intents = new Map<string, string>()
+  const intents = new Map<string, string[]>()
   const newest = new Map<string, number>()
   for (const topic of ['agent.sessions', 'agent.operations'] as const) {
     for (const { value, order, record } of history.values(topic, 'table-document')) {
@@ -41,11 +41,9 @@ export function readSessions({ history }: World): Sessions {
       } else if (value.kind === 'operation') {
         operations.set(value.id + key, doc as Operation)
       } else {
-        const { intent } = doc as { intent: { messageId: string } | null }
-        if (intent) intents.set(key, intent.messageId)
-        else intents.delete(key)
+        intents.set(key, Object.keys((doc as { intents: object }).intents))
       }
     }
   }
-  return { versions, histories, operations, openIntents: new Set(intents.values()) }
+  return { versions, histories, operations, openIntents: new Set([...intents.values()].flat()) }
 }

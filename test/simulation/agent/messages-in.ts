@@ -1,4 +1,4 @@
-/** `GET /v1/mailboxes/{agent}/messages?state=queued`, as a read model that lags behind. */
+/** `GET /v1/mailboxes/{agent}/messages?state=…`, as a read model that lags behind. */
 import type { Message } from '#schemas/generated/records.ts'
 import type { World } from '../world.ts'
 
@@ -17,7 +17,11 @@ interface View {
 const views = new WeakMap<World, Map<number, View>>()
 
 /** What the read model knew `lagMs` ago, roughly: lags come in steps of 100 ms. */
-export function queuedMessages(world: World, agent: string, lagMs: number): QueuedMessage[] {
+export function messagesIn(
+  world: World,
+  { agent, state }: { agent: string; state: string },
+  lagMs: number,
+): QueuedMessage[] {
   const lag = Math.floor(lagMs / 100) * 100
   const own = views.get(world) ?? new Map<number, View>()
   views.set(world, own)
@@ -29,7 +33,7 @@ export function queuedMessages(world: World, agent: string, lagMs: number): Queu
   readUntil(world, view, world.clock.now() - lag)
   return [...view.messages.values()]
     .filter(message => message.agent === agent)
-    .filter(({ id }) => (view.states.get(id)?.state ?? 'queued') === 'queued')
+    .filter(({ id }) => (view.states.get(id)?.state ?? 'queued') === state)
     .map(({ id, session, input }) => ({ id, session, input }))
 }
 

@@ -25,24 +25,9 @@ export async function closeOperations(work: Work): Promise<RunResult | undefined
   if (spoken?.question) return recover(work)
   const updates = await takeUpdates(work, 'proactive')
   if (spoken) return closedWith(spoken.item.text)
-  if (!updates || (await willBeTold(work, updates))) return closedWith(undefined)
+  if (!updates || updates.isAwaited) return closedWith(undefined)
   const mayRecover = updates.hasFailed && context.attempt <= RECOVERY_ATTEMPTS_MAX
   return mayRecover ? recover(work, updates) : tell(work, updates)
-}
-
-/**
- * A person's turn waits and will take the results, or the turn that opened them is to be tried
- * again and will ask for a closing. One that has ended with words does neither.
- */
-async function willBeTold(
-  { world, key, sessions, message }: Work,
-  { batches }: Updates,
-): Promise<boolean> {
-  const waiting = await world.waitingMessages(key.session)
-  const history = await sessions.history(key)
-  return waiting
-    .filter(({ id, isPersons }) => id !== message.id && (isPersons || batches.includes(id)))
-    .some(({ id }) => !lastWordsOf(history, id))
 }
 
 async function tell(work: Work, { text, tells }: Updates): Promise<RunResult> {

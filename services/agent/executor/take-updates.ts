@@ -3,6 +3,7 @@
  * the one append that is fenced by the lease. The operations are marked afterwards, so whoever dies
  * in between leaves them to the next holder, and nothing is told twice or by nobody.
  */
+import { lastWordsOf } from '../loop/last-words.ts'
 import type { Telling } from '../loop/session-store.ts'
 import type { News } from '../loop/turn-state.ts'
 import { closingContext, closingText } from '../operations/closing-text.ts'
@@ -11,20 +12,25 @@ import { takeable } from '../operations/pending-updates.ts'
 import type { Work } from './work.ts'
 
 export interface Updates extends News {
-  /** Messages whose turns opened them. */
-  batches: string[]
+  /** A person's turn waits, and will take them when nobody has told them. */
+  isAwaited: boolean
   /** Something among them failed. */
   hasFailed: boolean
 }
 
-/** What waits to be told in this session; undefined when nothing does. */
+/**
+ * What waits to be told in this session; undefined when nothing does. What a turn opened that is to
+ * be tried again is left alone: it may open more, and asks for a closing when it ends.
+ */
 export async function takeUpdates(
   work: Pick<Work, 'world' | 'key' | 'sessions' | 'message'>,
   mode: Telling['mode'],
 ): Promise<Updates | undefined> {
   const { world, key, message } = work
   await markTold(work)
-  const found = takeable(await world.operations.ofSession(key), message.id)
+  const drained = takeable(await world.operations.ofSession(key), message.id)
+  const unended = drained.length === 0 ? [] : await unendedMessages(work)
+  const found = drained.filter(({ batch }) => !unended.some(({ id }) => id === batch))
   if (found.length === 0) return undefined
   const find = (name: string) => world.registry.find(name)
   return {
@@ -32,9 +38,21 @@ export async function takeUpdates(
     context: closingContext(found, find),
     text: closingText(found, find),
     language: found[0]?.language ?? 'en',
-    batches: found.map(({ batch }) => batch),
+    isAwaited: unended.some(({ isPersons }) => isPersons),
     hasFailed: found.some(({ outcome }) => !outcome?.ok),
   }
+}
+
+/** Other messages of the session that wait: one that has ended with words does nothing more. */
+async function unendedMessages({
+  world,
+  key,
+  sessions,
+  message,
+}: Parameters<typeof takeUpdates>[0]) {
+  const waiting = await world.waitingMessages(key.session)
+  const history = await sessions.history(key)
+  return waiting.filter(({ id }) => id !== message.id && !lastWordsOf(history, id))
 }
 
 /** Marks operations as the history says that they were told. */

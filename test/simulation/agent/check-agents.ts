@@ -150,7 +150,9 @@ function checkTold(_sim: AgentSim, { operations, histories }: Sessions): Violati
   }
   for (const [batch, places] of closings) {
     if (places.size > 1)
-      found.push(violation('closing', `${batch} closed ${places.size} times`, batch))
+      found.push(
+        violation('closing', `${batch} closed ${places.size} times`, batch.split(' ')[1] ?? ''),
+      )
   }
   return found
 }

@@ -26,7 +26,7 @@ const SETTINGS = {
   AGENT_CONCURRENCY: '3',
   AGENT_LOOP_MAX_ITERATIONS: '6',
   AGENT_LOOP_MAX_TOOL_CALLS: '12',
-  AGENT_LOOP_WALL_TIME_MS: '6000',
+  AGENT_LOOP_WALL_TIME_MS: '2000',
   AGENT_LOOP_REQUEST_TIMEOUT_MS: '3000',
   AGENT_LOOP_MAX_OUTPUT_TOKENS: '500',
   AGENT_TOOLS:
@@ -74,7 +74,7 @@ export async function startAgentProcess(
     clock: { ...monotonic, date: clock.now },
     logger: noting(sim, (text: string) => note(`${process.name}: ${text}`)),
   }
-  const running = await runAgent(sim.bug?.wrap?.(parts, seat) ?? parts)
+  const running = await runAgent(sim.bug?.wrap(parts, seat) ?? parts)
   sim.drains.set(process.name, async () => {
     await running.drain()
     await running.stop()

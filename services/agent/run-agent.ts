@@ -137,8 +137,8 @@ async function askClosing(
     const body = { session, kind: 'follow-up' as const, input: { batch }, handle }
     await client.mailboxes.continueSession(agent, body, { idempotencyKey: `${batch}/${name}` })
   } catch (error) {
-    // A stopped agent will be started again. With a handle that is too old nothing can be asked for:
-    // the person's next turn takes the results.
+    // A stopped agent will be started again. With a handle that is too old nothing can be asked
+    // for: the person's next turn takes the results.
     const isStopped = isClientError(error) && error.code === 'conflict'
     if (!isClientError(error) || isTransient(error) || isStopped) throw error
   }

@@ -25,7 +25,7 @@ export interface TransportOptions {
   /** Attempts of one call, the first included. Default 5. */
   attemptsMax?: number
   clock?: ClientClock
-  /** A signal that aborts with a `TimeoutError` after that many ms. Default `AbortSignal.timeout`. */
+  /** Aborts with a `TimeoutError` after that many ms. Default `AbortSignal.timeout`. */
   timeLimit?: (ms: number) => AbortSignal
   /** 0 to 1; spreads retries. Default `Math.random`. */
   random?: () => number

@@ -98,6 +98,7 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
     known.add(id)
     queue.push(continuation(id, input))
   }
+  const onRunnerError = { ignore: false }
   const makeRunner = () =>
     createOperationRunner({
       ...{ store: operations, clock: loopClock, findTool: registry.find },
@@ -109,7 +110,7 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
       askClosing: async ({ batch }, size) =>
         enqueue(`follow-up/${batch}/${size}`, { kind: 'follow-up', input: { batch } }),
       onError: error => {
-        throw error
+        if (!onRunnerError.ignore) throw error
       },
     })
   const runner = { current: makeRunner() }
@@ -126,6 +127,7 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
     executor,
     runner,
     makeRunner,
+    onRunnerError,
     say,
   }
 }

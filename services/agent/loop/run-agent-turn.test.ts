@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { type ChatAnswer, ModelFailure } from '#kernel/ports/chat-model.ts'
+import { type ChatAnswer, type ChatItem, ModelFailure } from '#kernel/ports/chat-model.ts'
 import {
   agentWorld,
   callOf,
@@ -241,6 +241,34 @@ describe('what a turn sends', () => {
       ['An operation ended.', 'Hello'],
     )
     assert.ok(items().every(({ text }) => text !== 'An operation ended.'))
+  })
+
+  it('a turn tried again speaks last, and its news does not go to make room', async () => {
+    const model = scriptedModel({ text: 'ok' })
+    const { world, input, store } = agentWorld({ model: { ...model, contextTokensMax: 4500 } })
+    const said = (messageId: string, item: ChatItem) =>
+      store.entries.push({ messageId, item, at: 0 })
+    said('m1', { role: 'user', text: 'Hello' })
+    said('m2', { role: 'user', text: 'x'.repeat(2000) })
+    said('m2', { role: 'assistant', text: 'Another answer', toolCalls: [] })
+    const tells = { mode: 'next_turn' as const, operations: ['op1'] }
+    const news = { tells, context: 'It ended.', text: 'Done.', language: 'en' as const }
+    await runTurn(world, { ...input, news })
+    const sent = model.requests[0]?.items.map(({ text }) => text) ?? []
+    assert.deepEqual(sent.slice(-2), ['It ended.', 'Hello'])
+    assert.ok(!sent.some(text => text.startsWith('xxx')))
+    assert.deepEqual(store.entries.at(-1)?.tells, tells)
+  })
+
+  it('a question outlives a crash before the mailbox heard of it', async () => {
+    const model = scriptedModel({ toolCalls: [callOf('pay', { to: 'ana' })] })
+    const tool = fakeTool({ name: 'pay', effect: 'sensitive' })
+    const { world, input } = agentWorld({ model, tools: [tool] })
+    const first = await runTurn(world, input)
+    const second = await runTurn(world, input)
+    assert.equal(second.stopReason, 'asked')
+    assert.deepEqual(second.question, first.question)
+    assert.equal(model.requests.length, 1)
   })
 
   it('answers at once when everything was accepted for later', async () => {

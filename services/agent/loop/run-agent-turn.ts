@@ -119,8 +119,8 @@ async function iterate(state: TurnState): Promise<Step | undefined> {
 }
 
 /**
- * What this turn begins at comes last, whatever the session heard while it waited to be tried again;
- * news stands right before, so that the answer is to what the person said.
+ * This turn's own items come last, whatever the session heard while it waited to be tried again.
+ * News stands right before them, so that the answer is to what the person said.
  */
 function requestOf({ world, input, history }: TurnState): { request: ChatRequest; turnAt: number } {
   const { news, instructions, messageId } = input

@@ -166,6 +166,113 @@ describe('rule 6: a busy session hands the closing to its next turn', () => {
   })
 })
 
+/** One access whose result waits while the person speaks again. */
+async function withWaitingResult(second: string) {
+  const chat = chatWorld()
+  chat.say(ONE)
+  await chat.work()
+  await chat.answer(200)
+  chat.say(second)
+  return chat
+}
+
+describe('results are told once, with the words that tell them', () => {
+  it('also by a turn that ends with an acceptance and no words of a model', async () => {
+    const chat = await withWaitingResult('Dale acceso a bruno@example.com a GitHub con rol admin')
+    await chat.work()
+    assert.match(chat.said().at(-1) ?? '', /Te aviso al cerrar\.\n\nListo: .*ana@example.com/)
+    await chat.answer(200)
+    await chat.work()
+    assert.equal(chat.said().filter(text => /ana\S+ a Notion .*ya está/.test(text)).length, 1)
+  })
+
+  it('a crash between the words and the marks repeats neither', async () => {
+    const chat = await withWaitingResult('Que es un webhook?')
+    const { change } = chat.operations
+    chat.operations.change = async () => {
+      throw new Error('crashed')
+    }
+    const [, turn] = chat.queue.splice(0)
+    assert.ok(turn)
+    assert.ok((await chat.workOne(turn)).error)
+    chat.operations.change = change
+    assert.deepEqual(chat.states(), ['queued_for_sync'])
+    assert.equal((await chat.workOne(turn, 2)).result?.ok, true)
+    assert.deepEqual(chat.states(), ['consumed_next_turn'])
+    assert.equal(chat.said().filter(text => /ya está activo/.test(text)).length, 1)
+  })
+
+  it('a closing does not leave them to a waiting turn that has ended with words', async () => {
+    const chat = chatWorld()
+    chat.say(ONE)
+    await chat.clock.advance(1)
+    const [turn] = chat.queue.splice(0)
+    assert.ok(turn)
+    await chat.workOne(turn)
+    await chat.clock.advance(1)
+    await chat.answer(200)
+    chat.queue.push(turn)
+    await chat.work()
+    assert.match(chat.said().at(-1) ?? '', /^Listo/)
+  })
+
+  it('a turn that is tried again asks anew for the closing that came too early', async () => {
+    const chat = chatWorld()
+    chat.say(ONE)
+    await chat.clock.advance(1)
+    const [turn] = chat.queue.splice(0)
+    assert.ok(turn)
+    // The history is away once the work is accepted; the work itself goes on and ends.
+    chat.store.crashAfter = chat.store.writes + 2
+    assert.ok((await chat.workOne(turn)).error)
+    chat.store.crashAfter = Number.POSITIVE_INFINITY
+    await chat.clock.advance(1)
+    await chat.answer(200)
+    const [early] = chat.queue.splice(0)
+    assert.ok(early)
+    chat.queue.push(turn)
+    assert.equal((await chat.workOne(early)).result?.output, undefined)
+    chat.queue.splice(0)
+    assert.equal((await chat.workOne(turn, 2)).result?.ok, true)
+    await chat.work()
+    assert.deepEqual(
+      chat.said().map(text => text.slice(0, 5)),
+      ['Activ', 'Listo'],
+    )
+  })
+})
+
+describe('what is away for a while loses nothing', () => {
+  it('a turn that had told them aside is still answered when the model is back', async () => {
+    const chat = await withWaitingResult('Que es un webhook?')
+    const mock = chat.executor.model
+    chat.executor.model = scriptedModel(new ModelFailure('away'))
+    const [, turn] = chat.queue.splice(0)
+    assert.ok(turn)
+    assert.ok((await chat.workOne(turn, 3)).error)
+    assert.match(chat.said().at(-1) ?? '', /ya está activo/)
+    chat.executor.model = mock
+    assert.equal((await chat.workOne(turn, 4)).result?.ok, true)
+    assert.match(chat.said().at(-1) ?? '', /^Un webhook es/)
+  })
+
+  it('a write that fails leaves no operation behind', async () => {
+    const chat = chatWorld()
+    const { change } = chat.operations
+    chat.operations.change = async () => {
+      chat.operations.change = change
+      throw new Error('the log is away')
+    }
+    chat.onRunnerError.ignore = true
+    chat.say(ONE)
+    await chat.work()
+    await chat.clock.advance(1000)
+    await chat.answer(200)
+    await chat.work()
+    assert.deepEqual(chat.states(), ['proactively_notified'])
+  })
+})
+
 describe('rule 7: successful closings are fixed text, and the model recovers from failures', () => {
   it('a model that would fail is not asked about successes', async () => {
     const chat = chatWorld()

@@ -42,6 +42,8 @@ export interface AgentWorld {
   http: HttpCall
   clock: LoopClock
   logger: Logger
+  /** Shows the text of an answer while it comes. Default: nobody watches. */
+  onDraft?: ExecutorWorld['onDraft']
   /** Ms: of each lease, of one claim's wait, and that running turns get at an orderly end. */
   timing?: { leaseMs: number; waitMs: number; drainMs: number }
 }
@@ -91,7 +93,7 @@ async function work(world: AgentWorld, signal: AbortSignal): Promise<void> {
 function executorWorld(world: AgentWorld): ExecutorWorld {
   const { settings, client, model, registry, operations, table, clock, logger } = world
   return {
-    ...{ agent: settings.AGENT_ID, model, operations, registry, clock },
+    ...{ agent: settings.AGENT_ID, model, operations, registry, clock, onDraft: world.onDraft },
     connectorTools: world.connectorTools,
     sessionsUnder: token => createLogSessionStore(table, token),
     ...{ limits: turnLimitsOf(settings), prices: settings.AGENT_MODEL_PRICES },

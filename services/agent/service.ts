@@ -14,6 +14,7 @@ import { MOCK_PATHS, mockServiceRoutes } from './mock-service.ts'
 import { openConnectorTools } from './open-connector-tools.ts'
 import { fetchCall } from './operations/http-call.ts'
 import { chatRoutes } from './page/chat-routes.ts'
+import { createDrafts, type Drafts } from './page/drafts.ts'
 import { sessionView } from './page/session-view.ts'
 import { type RunningAgent, runAgent } from './run-agent.ts'
 import { createLogOperationStore, type LogOperationStore } from './storage/log-operation-store.ts'
@@ -42,6 +43,7 @@ interface Parts {
   tables: LiveTables
   table: SessionTable
   operations: LogOperationStore
+  drafts: Drafts
 }
 
 /** Starts everything; the executor begins once the process listens. */
@@ -62,7 +64,8 @@ export async function startAgent(
   const model = openModel(choice)
   const isMock = choice.mode === 'mock'
   const told = { app, platform, settings, model, isMock, ownTools }
-  const parts: Parts = { ...told, tables, table, operations }
+  const drafts = createDrafts(platform.clock)
+  const parts: Parts = { ...told, tables, table, operations, drafts }
   mockServiceRoutes(app, { delayMs: settings.AGENT_MOCK_DELAY_MS })
   servePage(parts)
   return [tables, startWhenListening(parts)]
@@ -70,13 +73,13 @@ export async function startAgent(
 
 /** The API is this very process unless another is named, so its address is known only now. */
 function startWhenListening(parts: Parts): Running {
-  const { app, platform, settings, model, tables, table, operations } = parts
+  const { app, platform, settings, model, tables, table, operations, drafts } = parts
   let agent: RunningAgent | undefined
   app.addHook('onListen', async () => {
     const url = settings.AGENT_API_URL ?? addressOf(app)
     const { log, clock, logger } = platform
     agent = await runAgent({
-      ...{ settings, model, log, tables, table, operations, logger },
+      ...{ settings, model, log, tables, table, operations, logger, onDraft: drafts.set },
       executor: `agent-${process.pid}`,
       client: createClient({ url, key: settings.AGENT_API_KEY ?? platform.adminKey ?? '' }),
       registry: registryOf(parts, addressOf(app)),
@@ -111,7 +114,8 @@ function registryOf({ settings, operations, ownTools }: Parts, own: string): Too
   ])
 }
 
-function servePage({ app, platform, settings, model, isMock, tables, table, operations }: Parts) {
+function servePage(parts: Parts) {
+  const { app, platform, settings, model, isMock, tables, table, operations, drafts } = parts
   const watchers = new Map<string, Set<() => void>>()
   const nameOf = (tenant: string, session: string) => JSON.stringify([tenant, session])
   const known = new Map<string, { tenant: string; session: string; at: number; isWoken: boolean }>()
@@ -127,6 +131,7 @@ function servePage({ app, platform, settings, model, isMock, tables, table, oper
   })
   chatRoutes(app, {
     ...{ authenticate: platform.authenticate, agent: settings.AGENT_ID, model: model.name, isMock },
+    drafts,
     view: key =>
       sessionView({
         ...{ session: key.session, agent: settings.AGENT_ID, model: model.name },

@@ -1,10 +1,37 @@
 /** A server that speaks the Responses API as a test says. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type ScriptedAnswer, type ScriptedServer, scriptedServer } from './scripted-server.ts'
 
 /** A completed answer with the given output items. */
 export function responseOf(output: object[], more: object = {}): ScriptedAnswer {
   const usage = { input_tokens: 12, output_tokens: 3, total_tokens: 15 }
   return { body: { id: 'resp_1', object: 'response', status: 'completed', output, usage, ...more } }
+}
+
+/** The same answer as a stream: its text piece by piece, then its last event unless it is cut. */
+export function streamOf(
+  pieces: string[],
+  last: object | undefined,
+  more: { pauseMs?: number } = {},
+): ScriptedAnswer {
+  return async response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const send = (event: { type: string }) =>
+      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    for (const delta of pieces) {
+      send({ type: 'response.output_text.delta', ...{ delta } })
+      if (more.pauseMs) await pause(more.pauseMs)
+    }
+    if (last) send(last as { type: string })
+    response.end()
+  }
+}
+
+/** The last event of a stream, with the whole answer in it. */
+export function endOf(type: 'completed' | 'incomplete' | 'failed', answer: ScriptedAnswer): object {
+  const body = typeof answer === 'object' ? (answer.body as object) : {}
+  const cut = type === 'incomplete' ? { incomplete_details: { reason: 'max_output_tokens' } } : {}
+  return { type: `response.${type}`, response: { ...body, status: type, ...cut } }
 }
 
 export function textItem(text: string): object {

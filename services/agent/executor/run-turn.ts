@@ -42,6 +42,7 @@ export async function runTurn(
       isRead: name => (registry.find(name)?.effect ?? 'read') === 'read',
       mayGoOn: () => authorize({ tool: 'model', class: 'read', egress: false, target: 'model' }),
       record: entry => world.record(message.id, entry),
+      onDraft: world.onDraft && (text => world.onDraft?.(key, message.id, text)),
     },
     {
       ...{ messageId: message.id, key, signal: context.signal },

@@ -33,6 +33,8 @@ export interface ExecutorWorld {
   /** Asks for the closing of the operation's batch; another name asks for another. */
   askClosing(operation: Operation, name: string): Promise<void>
   record(messageId: string, entry: TurnRecord): void
+  /** Shows the text of an answer while it comes; undefined ends it. */
+  onDraft?(key: SessionKey, messageId: string, text: string | undefined): void
 }
 
 /** One message in hand. */

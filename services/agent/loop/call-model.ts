@@ -6,7 +6,7 @@ import type { TurnWorld } from './turn-state.ts'
  * not looked at. Rejects with the signal's reason once that is aborted.
  */
 export async function callModel(
-  { model, clock, limits }: Pick<TurnWorld, 'model' | 'clock' | 'limits'>,
+  { model, clock, limits, onDraft }: Pick<TurnWorld, 'model' | 'clock' | 'limits' | 'onDraft'>,
   request: ChatRequest,
   signal: AbortSignal,
 ): Promise<ChatAnswer | 'request-timeout'> {
@@ -18,7 +18,9 @@ export async function callModel(
   )
   const both = AbortSignal.any([signal, late.signal])
   try {
-    return await Promise.race([model.complete(request, both), rejectedBy(both)])
+    // A stubborn adapter that still streams is not looked at either.
+    const onText = onDraft && ((text: string) => both.aborted || onDraft(text))
+    return await Promise.race([model.complete(request, both, onText), rejectedBy(both)])
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (late.signal.aborted) return 'request-timeout'

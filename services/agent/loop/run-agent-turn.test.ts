@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { type ChatAnswer, type ChatItem, ModelFailure } from '#kernel/ports/chat-model.ts'
+import {
+  type ChatAnswer,
+  type ChatItem,
+  type ChatModel,
+  ModelFailure,
+} from '#kernel/ports/chat-model.ts'
 import {
   agentWorld,
   callOf,
@@ -259,7 +264,56 @@ describe('what a turn sends', () => {
     assert.ok(!sent.some(text => text.startsWith('xxx')))
     assert.deepEqual(store.entries.at(-1)?.tells, tells)
   })
+})
 
+describe('an answer that is watched', () => {
+  it('shows an answer while it comes, and nothing of it once the answer is none', async () => {
+    for (const end of [
+      { isComplete: false },
+      { refusal: 'No.', text: '' },
+      { text: 'Half done.' },
+    ]) {
+      const shown: (string | undefined)[] = []
+      const model: ChatModel = {
+        ...scriptedModel({}),
+        async complete(request, signal, onText) {
+          onText?.('Half')
+          onText?.('Half done.')
+          return scriptedModel({ text: 'Half done.', ...end }).complete(request, signal)
+        },
+      }
+      const { world, input, items } = agentWorld({ model })
+      const onDraft = (text: string | undefined) => void shown.push(text)
+      const { ok } = await runTurn({ ...world, onDraft }, input)
+      assert.deepEqual(shown, ['Half', 'Half done.', undefined])
+      assert.equal(items().filter(({ role }) => role === 'assistant').length, ok ? 1 : 0)
+    }
+  })
+
+  it('a drip counts against the time of the request, and nothing is shown afterwards', async () => {
+    const shown: (string | undefined)[] = []
+    let drip: ((text: string) => void) | undefined
+    const model: ChatModel = {
+      ...scriptedModel({}),
+      complete: (_request, _signal, onText) => {
+        drip = onText
+        onText?.('x')
+        return new Promise(() => {})
+      },
+    }
+    const { world, input, clock } = agentWorld({ model, limits: { requestTimeoutMs: 100 } })
+    const onDraft = (text: string | undefined) => void shown.push(text)
+    const running = runTurn({ ...world, onDraft }, input)
+    await clock.advance(50)
+    drip?.('xx')
+    await clock.advance(50)
+    assert.equal((await running).stopReason, 'request-timeout')
+    drip?.('xxx')
+    assert.deepEqual(shown, ['x', 'xx', undefined])
+  })
+})
+
+describe('what is kept when a turn ends without a model', () => {
   it('a question outlives a crash before the mailbox heard of it', async () => {
     const model = scriptedModel({ toolCalls: [callOf('pay', { to: 'ana' })] })
     const tool = fakeTool({ name: 'pay', effect: 'sensitive' })

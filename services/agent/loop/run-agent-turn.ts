@@ -50,9 +50,14 @@ async function untilEnd(state: TurnState): Promise<Step['end']> {
   const begun = await begin(state)
   if (begun) return begun.end
   for (;;) {
-    const step = limitReached(state) ?? (await iterate(state))
+    const step = limitReached(state) ?? (await iterate(state).finally(() => endDraft(state)))
     if (step) return step.end
   }
+}
+
+/** What was shown while it came is kept by now, or will never be. */
+function endDraft({ world }: TurnState): void {
+  world.onDraft?.(undefined)
 }
 
 /** Takes up what an earlier attempt at the message left, or begins. */

@@ -43,6 +43,8 @@ export interface TurnWorld {
   /** Revalidates the run itself before each model call: stops, subscription, budgets. */
   mayGoOn(): Promise<{ allowed: boolean; reason: string }>
   record?(entry: TurnRecord): void
+  /** Shows the text of an answer while it comes; undefined once it is kept, or is none. */
+  onDraft?(text: string | undefined): void
 }
 
 /** Results of operations that a turn takes into the conversation. */

@@ -8,6 +8,7 @@ import { AmbitError } from '#kernel/errors.ts'
 import type { Authenticate } from '#kernel/host/authenticate.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
 import type { SessionKey } from '../loop/session-store.ts'
+import type { Drafts } from './drafts.ts'
 import type { SessionView } from './session-view.ts'
 
 export interface ChatWorld {
@@ -20,6 +21,8 @@ export interface ChatWorld {
   sessions(tenant: string): { session: string; at: string; isWoken: boolean }[]
   /** Calls back after every change of the session, until the returned function is called. */
   watch(key: SessionKey, onChange: () => void): () => void
+  /** Answers that come right now, as far as this process gives them. */
+  drafts: Pick<Drafts, 'of' | 'watch'>
 }
 
 const FILES = {
@@ -77,7 +80,10 @@ export function chatRoutes(app: HttpApp, world: ChatWorld): void {
   streamRoute(app, world)
 }
 
-/** Server-sent events (HTML Living Standard, 9.2): the whole view now and after every change. */
+/**
+ * Server-sent events (HTML Living Standard, 9.2): the whole view now and after every change, and
+ * the answer that is coming, or null when none is.
+ */
 function streamRoute(app: HttpApp, world: ChatWorld): void {
   const open = new Set<PassThrough>()
   app.get('/v1/agent/sessions/:session/stream', { schema: { params } }, async (request, reply) => {
@@ -87,17 +93,21 @@ function streamRoute(app: HttpApp, world: ChatWorld): void {
     }
     const key = { tenant, session: request.params.session }
     const stream = new PassThrough()
-    const send = () => write(stream, `event: session\ndata: ${JSON.stringify(world.view(key))}\n\n`)
-    const stop = world.watch(key, send)
+    const event = (name: string, data: unknown) =>
+      write(stream, `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+    const send = () => event('session', world.view(key))
+    const sendDraft = () => event('draft', world.drafts.of(key))
+    const stops = [world.watch(key, send), world.drafts.watch(key, sendDraft)]
     const beat = setInterval(() => write(stream, ': beat\n\n'), HEARTBEAT_MS)
     beat.unref()
     open.add(stream)
     stream.once('close', () => {
       open.delete(stream)
       clearInterval(beat)
-      stop()
+      for (const stop of stops) stop()
     })
     send()
+    if (world.drafts.of(key)) sendDraft()
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no')
     return reply.type('text/event-stream').send(stream)
   })

@@ -7,6 +7,6 @@ import type { ModelChoice } from './choose-model.ts'
 
 /** Calls nobody; the first call of the model does. */
 export function openChatModel(choice: ModelChoice): ChatModel {
-  if (choice.mode === 'mock') return createMockChat()
+  if (choice.mode === 'mock') return createMockChat(systemClock)
   return createResponsesChat({ ...choice, clock: systemClock })
 }

@@ -5,6 +5,8 @@
  * - M1 One call makes at most three attempts; 4xx other than 408, 409 and 429 is not tried again.
  * - M2 An aborted signal ends the call at once: the request is aborted and not only abandoned.
  * - M3 What the model said is handed on as it came: arguments are unparsed text.
+ * - M4 `onText` hears the text of the answer as it grows. It is no answer: another attempt begins
+ *   from nothing, and what was heard may end as cut off or refused.
  */
 
 /** Attempts of one model call over HTTP, the first included (M1). */
@@ -78,5 +80,10 @@ export interface ChatModel {
   /** Tokens of request and answer together. */
   readonly contextTokensMax: number
   /** Rejects `ModelFailure`, or with the signal's reason once that is aborted. */
-  complete(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>
+  complete(
+    request: ChatRequest,
+    signal: AbortSignal,
+    /** Given the whole text so far, each time. */
+    onText?: (textSoFar: string) => void,
+  ): Promise<ChatAnswer>
 }

@@ -42,11 +42,21 @@ function show(view) {
   const waiting = state.pending.map(({ text }) => ({ role: 'user', text, isPending: true }))
   const messages = [...view.messages, ...waiting]
   showMessages(messages)
+  const last = messages.at(-1)
+  if (last?.role === 'assistant' && last.messageId === state.drafted) showDraft(null)
   $('busy').textContent = messages.at(-1)?.role === 'user' ? words.thinking : ''
   $('summary').textContent = view.summary
   $('operation-list').replaceChildren(...view.operations.map(operationOf))
   $('no-operations').hidden = view.operations.length > 0
   showCause(view.cause)
+}
+
+/** The answer while it comes: beside the log, which holds what was said and nothing else. */
+function showDraft(draft) {
+  state.drafted = draft?.messageId
+  $('draft').hidden = !draft || draft.text.trim() === ''
+  $('draft').textContent = draft?.text ?? ''
+  if (draft) $('draft').scrollIntoView({ block: 'end' })
 }
 
 /** Only what is new is added: a screen reader hears a log as it grows. */
@@ -141,10 +151,13 @@ async function readStream(signal) {
 }
 
 function onBlock(block) {
-  const data = block.split('\n').find(line => line.startsWith('data: '))
+  const lines = block.split('\n')
+  const data = lines.find(line => line.startsWith('data: '))
   if (!data) return
-  state.view = JSON.parse(data.slice('data: '.length))
-  show(state.view)
+  const value = JSON.parse(data.slice('data: '.length))
+  if (lines.includes('event: draft')) return showDraft(value)
+  state.view = value
+  show(value)
 }
 
 async function followForever(signal) {
@@ -156,6 +169,7 @@ async function followForever(signal) {
       if (signal.aborted) return
       if (error.status === 401 || error.status === 403) return signOut(error.message)
     }
+    showDraft(null)
     $('connection').textContent = words.away
     await new Promise(resolve => setTimeout(resolve, pause))
   }
@@ -170,6 +184,7 @@ function openSession(session) {
   state.view = null
   sessionStorage.setItem(SESSION, session)
   $('log').replaceChildren()
+  showDraft(null)
   state.stop = new AbortController()
   void followForever(state.stop.signal)
 }

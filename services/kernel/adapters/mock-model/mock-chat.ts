@@ -10,6 +10,7 @@ import type {
   ChatRequest,
   ToolCall,
 } from '#kernel/ports/chat-model.ts'
+import type { Clock } from '#kernel/ports/clock.ts'
 import { type AccessRequest, accessRequestIn, ticketRequestIn } from './read-request.ts'
 
 type Language = 'en' | 'es'
@@ -45,14 +46,24 @@ const WORDS = {
   },
 } as const
 
-/** Makes the mock; `model.name` is `mock`. */
-export function createMockChat(): ChatModel {
+/** Ms between two words of an answer that somebody watches. */
+const WORD_MS = 15
+
+/**
+ * Makes the mock; `model.name` is `mock`. With a clock it speaks word by word, as a real one does.
+ */
+export function createMockChat(clock?: Pick<Clock, 'sleep'>): ChatModel {
   return {
     name: 'mock',
     contextTokensMax: 128_000,
-    async complete(request, signal) {
+    async complete(request, signal, onText) {
       signal.throwIfAborted()
       const answer = answerTo(request)
+      const words = answer.text?.split(/(?<=\s)/) ?? []
+      for (let said = 1; onText && said <= words.length; said += 1) {
+        onText(words.slice(0, said).join(''))
+        await clock?.sleep(WORD_MS, signal)
+      }
       const spent = (text: string) => Math.ceil(text.length / 4)
       return {
         ...{ isComplete: true, text: '', refusal: null, toolCalls: [], ...answer },

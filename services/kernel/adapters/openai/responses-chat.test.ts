@@ -4,9 +4,11 @@ import { type ChatRequest, ModelFailure } from '#kernel/ports/chat-model.ts'
 import {
   apiError,
   callItem,
+  endOf,
   refusalItem,
   responseOf,
   scriptedResponses,
+  streamOf,
   textItem,
 } from '#test/support/scripted-responses.ts'
 import type { ScriptedAnswer } from '#test/support/scripted-server.ts'
@@ -27,6 +29,7 @@ async function calling(
   answers: ScriptedAnswer[],
   provider: 'openai' | 'azure' = 'openai',
   signal = new AbortController().signal,
+  onText?: (text: string) => void,
 ) {
   const server = await scriptedResponses(...answers)
   const slept: number[] = []
@@ -34,7 +37,7 @@ async function calling(
   const baseUrl = `${server.url}/v1/`
   const own = { provider, baseUrl, apiKey: 'secret-key', model: 'm', contextTokensMax: 1000, clock }
   const outcome = await createResponsesChat(own)
-    .complete(REQUEST, signal)
+    .complete(REQUEST, signal, onText)
     .catch((error: unknown) => error)
   await server.close()
   return { outcome, requests: server.requests, slept }
@@ -140,5 +143,61 @@ describe('a model call that fails', () => {
   it('tells neither payload nor key in a failure', async () => {
     const { outcome } = await calling([apiError(500)])
     assert.doesNotMatch((outcome as Error).message, /secret-key|scripted|Hi/)
+  })
+})
+
+describe('an answer that is watched', () => {
+  const whole = responseOf([textItem('Look here'), callItem('look', { a: 1 })])
+  const watching = async (...answers: ScriptedAnswer[]) => {
+    const heard: string[] = []
+    const onText = (text: string) => void heard.push(text)
+    const { outcome, requests } = await calling(answers, 'openai', undefined, onText)
+    return { outcome, requests, heard }
+  }
+
+  it('is heard as it grows, and is what its last event says', async () => {
+    const { outcome, requests, heard } = await watching(
+      streamOf(['Look ', 'here'], endOf('completed', whole)),
+    )
+    assert.deepEqual(heard, ['Look ', 'Look here'])
+    assert.partialDeepStrictEqual(outcome, { isComplete: true, text: 'Look here' })
+    assert.equal((outcome as { toolCalls: unknown[] }).toolCalls.length, 1)
+    assert.equal((requests[0]?.body as { stream: boolean } | undefined)?.stream, true)
+  })
+
+  it('is not complete when its last event says so', async () => {
+    const { outcome } = await watching(streamOf(['Look '], endOf('incomplete', whole)))
+    assert.partialDeepStrictEqual(outcome, { isComplete: false })
+  })
+
+  it('begins from nothing at another attempt after a stream that broke', async () => {
+    const { outcome, requests, heard } = await watching(
+      streamOf(['Half of'], undefined),
+      streamOf(['Look here'], endOf('completed', whole)),
+    )
+    assert.deepEqual(heard, ['Half of', 'Look here'])
+    assert.equal(requests.length, 2)
+    assert.partialDeepStrictEqual(outcome, { text: 'Look here' })
+  })
+
+  it('fails after three streams without an end', async () => {
+    const { outcome, requests } = await watching(streamOf(['Half of'], undefined))
+    assert.ok(outcome instanceof ModelFailure)
+    assert.equal(requests.length, 3)
+  })
+
+  it('is read whole from a server that does not stream', async () => {
+    const { outcome, heard } = await watching(whole)
+    assert.partialDeepStrictEqual(outcome, { isComplete: true, text: 'Look here' })
+    assert.deepEqual(heard, [])
+  })
+
+  it('ends at once when the call is aborted in the middle of a drip', async () => {
+    const drip = streamOf(Array(500).fill('x'), undefined, { pauseMs: 20 })
+    const stop = new AbortController()
+    const onText = () => stop.abort(new Error('enough'))
+    const { outcome, requests } = await calling([drip], 'openai', stop.signal, onText)
+    assert.equal((outcome as Error).message, 'enough')
+    assert.equal(requests.length, 1)
   })
 })

@@ -1,9 +1,11 @@
 /** The Responses API of OpenAI, Azure OpenAI, and whatever speaks it under another base URL. */
 import { APIError, OpenAI } from 'openai'
+import { Stream } from 'openai/core/streaming'
 import type {
   Response,
   ResponseCreateParamsNonStreaming,
   ResponseInputItem,
+  ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 import {
   type ChatAnswer,
@@ -14,6 +16,7 @@ import {
   ModelFailure,
 } from '#kernel/ports/chat-model.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
+import { readResponseStream } from './read-response-stream.ts'
 
 export interface ResponsesChatOptions {
   /** Only what a key is called differs between the two: Azure takes the header `api-key`. */
@@ -25,6 +28,12 @@ export interface ResponsesChatOptions {
   contextTokensMax: number
   clock: Pick<Clock, 'sleep'>
 }
+
+type Send = (
+  body: ResponseCreateParamsNonStreaming,
+  signal: AbortSignal,
+  onText: ((textSoFar: string) => void) | undefined,
+) => Promise<Response>
 
 /** Ms before the second attempt, doubling; a `Retry-After` of at most the second is honoured. */
 const BACKOFF_MS = 500
@@ -44,16 +53,24 @@ export function createResponsesChat(options: ResponsesChatOptions): ChatModel {
     ...(provider === 'azure' ? { defaultHeaders: { 'api-key': apiKey, authorization: null } } : {}),
     fetchOptions: { redirect: 'manual' },
   })
-  const send = (body: ResponseCreateParamsNonStreaming, signal: AbortSignal) =>
-    client.responses.create(body, { signal })
+  const send: Send = async (body, signal, onText) => {
+    if (!onText) return client.responses.create(body, { signal })
+    const streamed = client.responses.create({ ...body, stream: true }, { signal })
+    const answer = await streamed.asResponse()
+    // Whoever does not stream answers as ever.
+    const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream')
+    if (!isStream) return (await answer.json()) as Response
+    const over = new AbortController()
+    return readResponseStream(Stream.fromSSEResponse<ResponseStreamEvent>(answer, over), onText)
+  }
   return {
     name: model,
     contextTokensMax,
-    async complete(request, signal) {
+    async complete(request, signal, onText) {
       const body = bodyOf(model, request)
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return answerOf(await send(body, signal))
+          return answerOf(await send(body, signal, onText))
         } catch (error) {
           if (signal.aborted) throw signal.reason
           if (error instanceof ModelFailure) throw error

@@ -7,8 +7,7 @@ import { lastWordsOf } from '../loop/last-words.ts'
 import type { Telling } from '../loop/session-store.ts'
 import type { News } from '../loop/turn-state.ts'
 import { closingContext, closingText } from '../operations/closing-text.ts'
-import { delivered } from '../operations/operation.ts'
-import { takeable } from '../operations/pending-updates.ts'
+import { takeable, toldOf } from '../operations/pending-updates.ts'
 import type { Work } from './work.ts'
 
 export interface Updates extends News {
@@ -61,13 +60,9 @@ export async function markTold({
   key,
   sessions,
 }: Pick<Work, 'world' | 'key' | 'sessions'>): Promise<void> {
-  const told = (await sessions.history(key)).flatMap(({ messageId, tells }) =>
-    (tells?.operations ?? []).map(id => [id, { messageId, mode: tells!.mode }] as const),
-  )
-  const byId = new Map(told)
-  for (const operation of await world.operations.ofSession(key)) {
-    const by = byId.get(operation.id)
-    if (!by || operation.delivery !== 'queued') continue
-    await world.operations.change(operation, now => delivered(now, by, world.clock.date()))
+  const history = await sessions.history(key)
+  const now = world.clock.date()
+  for (const told of toldOf(await world.operations.ofSession(key), history, now)) {
+    await world.operations.change(told, current => toldOf([current], history, now)[0])
   }
 }

@@ -1,5 +1,6 @@
 /** What has finished and not entered its conversation. Views over operations; nothing is kept. */
-import { byAge, isOpen, type Operation } from './operation.ts'
+import type { HistoryEntry } from '../loop/session-store.ts'
+import { byAge, delivered, isOpen, type Operation } from './operation.ts'
 
 /** Finished and undelivered, oldest first, by session. */
 export function pendingUpdatesBySession(operations: Operation[]): Map<string, Operation[]> {
@@ -27,6 +28,19 @@ export function takeable(operations: Operation[], messageId: string): Operation[
     .filter(({ batch, delivery }) => delivery === 'queued' && !open.has(batch))
     .filter(({ batch }) => batch !== messageId)
     .toSorted(byAge)
+}
+
+/** What the history tells that is not marked yet: each operation as it will be. */
+export function toldOf(operations: Operation[], history: HistoryEntry[], now: number): Operation[] {
+  const told = new Map(
+    history.flatMap(({ messageId, tells }) =>
+      tells ? tells.operations.map(id => [id, { messageId, mode: tells.mode }] as const) : [],
+    ),
+  )
+  return operations.flatMap(operation => {
+    const by = told.get(operation.id)
+    return (by && delivered(operation, by, now)) ?? []
+  })
 }
 
 /** Batches whose work is all over while a result waits; each with the number of its operations. */

@@ -2,7 +2,7 @@
 import { instantOf } from '#kernel/domain/message-view.ts'
 import type { HistoryEntry, SessionCause } from '../loop/session-store.ts'
 import { byAge, type Operation } from '../operations/operation.ts'
-import { type DeliverySummary, deliverySummary } from '../operations/pending-updates.ts'
+import { type DeliverySummary, deliverySummary, toldOf } from '../operations/pending-updates.ts'
 
 /** Newest messages and operations shown. */
 const SHOWN_MAX = 200
@@ -34,8 +34,14 @@ export interface SessionFacts {
   operations: Operation[]
 }
 
-/** A pure view; nothing technical enters the thread. */
-export function sessionView({ entries, operations, ...names }: SessionFacts): SessionView {
+/** A pure view; nothing technical enters the thread, and what it tells counts as told at once. */
+export function sessionView({ entries, operations: known, ...names }: SessionFacts): SessionView {
+  const told = new Map(toldOf(known, entries, 0).map(each => [each.id, each]))
+  const operations = known.map(each => ({
+    ...each,
+    ...told.get(each.id),
+    updatedAt: each.updatedAt,
+  }))
   const sorted = operations.toSorted(byAge)
   return {
     ...names,

@@ -1,8 +1,6 @@
 /** Reads what the installation wrote into its log, from the beginning and on. */
-import { createKafkaEventLog } from '#kernel/adapters/kafka/kafka-event-log.ts'
-import type { LogRecord } from '#kernel/ports/event-log.ts'
-import { createRecordCodec } from '#schemas/codec.ts'
 import type { Cluster } from '#test/support/cluster.ts'
+import { followTopics } from './follow-topics.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface LogMirror {
@@ -21,23 +19,13 @@ const GROUPS: Record<string, string[]> = {
 
 /** Follows decisions, messages and transitions into the ledger. */
 export async function mirrorLog(cluster: Cluster, ledger: Ledger): Promise<LogMirror> {
-  const { brokers, prefix } = cluster
-  const log = createKafkaEventLog({ brokers, prefix })
-  const codec = createRecordCodec({ subjectPrefix: prefix })
-  await codec.ready()
-  const note = ({ topic, value }: LogRecord) => {
-    if (!value) return
-    if (topic === 'decisions') ledger.decision(codec.decode('decision', value))
-    else if (topic === 'mailbox') ledger.message(codec.decode('message', value))
-    else ledger.transition(codec.decode('mailbox-transition', value))
-  }
-  const following = await log.follow({
-    topics: ['decisions', 'mailbox', 'mailbox.state'],
-    from: 'beginning',
-    onRecords: records => records.forEach(note),
+  const { log, barrier, stop } = await followTopics(cluster, {
+    decisions: ledger.decision,
+    mailbox: ledger.message,
+    'mailbox.state': ledger.transition,
   })
   return {
-    barrier: () => following.barrier(),
+    ...{ barrier, stop },
     async lag() {
       const found: Record<string, number> = {}
       for (const [group, topics] of Object.entries(GROUPS)) {
@@ -46,6 +34,5 @@ export async function mirrorLog(cluster: Cluster, ledger: Ledger): Promise<LogMi
       }
       return found
     },
-    stop: () => log.stop(),
   }
 }

@@ -19,7 +19,7 @@ import {
 import { skipWithoutRedisServer } from './scratch-redis.ts'
 import { createReplica, type Replica } from './service-replica.ts'
 
-/** The services that run as processes of their own. */
+/** The services that an event meets on its way to an executor. */
 export const SERVICES = [
   'ingest',
   'evaluator',
@@ -28,7 +28,7 @@ export const SERVICES = [
   'mailbox-dispatcher',
   'control-plane',
 ] as const
-export type ServiceName = (typeof SERVICES)[number]
+export type ServiceName = (typeof SERVICES)[number] | 'mcp-poller'
 
 export interface HttpAnswer {
   status: number
@@ -55,18 +55,21 @@ export interface Cluster {
   replica(service: ServiceName, index: number): Replica
   /** One request to one replica after the other. Rejects only when nobody answers. */
   call(service: ServiceName, path: string, options?: CallOptions): Promise<HttpAnswer>
+  /** Leaves logs and data behind when it stops; answers the folder. */
+  keepLogs(): string
   /** Ends everything and removes the folder; the ends of the logs go with it. */
   stop(): Promise<void>
 }
 
 export interface ClusterOptions {
-  /** Replicas of every service. Default 2. */
-  size?: number
+  /** Replicas of each service; one that is not named does not run. Default: `SERVICES`, 2 each. */
+  size?: Partial<Record<ServiceName, number>>
   /** Further settings of every service. */
   env?: Record<string, string>
 }
 
 const PARTITIONS = 6
+const TWO_OF_EACH = Object.fromEntries(SERVICES.map(service => [service, 2]))
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const CALL_TIMEOUT_MS = 15_000
 const KAFKA_FOLDER = /^kafka-/
@@ -98,19 +101,24 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...options.env,
   }
   const replicas = new Map<ServiceName, Replica[]>()
-  for (const service of SERVICES) {
+  for (const [service, count] of Object.entries(options.size ?? TWO_OF_EACH)) {
     const list: Replica[] = []
-    for (let index = 0; index < (options.size ?? 2); index++) {
+    for (let index = 0; index < count; index++) {
       list.push(createReplica({ service, index, port: await freePort(0), dir, env }))
     }
-    replicas.set(service, list)
+    replicas.set(service as ServiceName, list)
   }
   const all = [...replicas.values()].flat()
+  let isKept = Boolean(process.env.AMBIT_INFRA_KEEP_LOGS)
+  const keepLogs = () => {
+    isKept = true
+    return dir
+  }
   const stop = async () => {
     for (const signal of SIGNALS) process.off(signal, leave)
     await Promise.all(all.map(replica => replica.kill9()))
     await Promise.all([killKafka(infra), killRedis(infra)])
-    if (!process.env.AMBIT_INFRA_KEEP_LOGS) rmSync(dir, { recursive: true, force: true })
+    if (!isKept) rmSync(dir, { recursive: true, force: true })
   }
   // A test that is called off leaves no process behind.
   const leave = () => void stop().finally(() => process.exit(1))
@@ -123,7 +131,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   }
   const listOf = (service: ServiceName) => replicas.get(service) ?? []
   return {
-    ...{ infra, brokers: [broker], redisUrl, prefix, stop },
+    ...{ infra, brokers: [broker], redisUrl, prefix, keepLogs, stop },
     replicas: listOf,
     replica: (service, index) => listOf(service)[index]!,
     call: createCaller(key, listOf),

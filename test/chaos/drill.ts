@@ -21,6 +21,8 @@ export interface DrillReport {
 
 export interface Drill {
   name: string
+  /** For the usage text. */
+  does: string
   run(): Promise<DrillReport>
 }
 

@@ -42,6 +42,7 @@ interface Self {
 /** Items of MCP servers under `kill -9` of their pollers. */
 export const pollerDrill: Drill = {
   name: 'poller',
+  does: 'kill -9 of MCP pollers while items come in',
   async run() {
     const folder = mkdtempSync(join(tmpdir(), 'ambit-tickets-'))
     const commands = CONNECTORS.map(name => [name, [process.execPath, PROGRAM, join(folder, name)]])

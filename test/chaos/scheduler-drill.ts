@@ -51,6 +51,7 @@ interface Self {
 /** Schedules under `kill -9` of their owners. */
 export const schedulerDrill: Drill = {
   name: 'scheduler',
+  does: 'kill -9 of schedulers at due times, and edits meanwhile',
   run: () => onCluster({ size: SIZE }, drill),
 }
 

@@ -111,7 +111,7 @@ export interface Member {
 /** Starts a member of `group`; `also` runs before the commit and may reject. */
 export async function startMember(
   log: EventLog,
-  options: Pick<ConsumeOptions, 'group' | 'topics' | 'withExtIngress' | 'batchMax'>,
+  options: Pick<ConsumeOptions, 'group' | 'topics' | 'withExtIngress' | 'batchMax' | 'onHandOver'>,
   also: { handle?(batch: RecordBatch): Promise<void>; commit?: boolean } = {},
 ): Promise<Member> {
   const got: LogRecord[] = []

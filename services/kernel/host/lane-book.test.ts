@@ -99,6 +99,42 @@ test('a partition that is gone is repeated for nobody; one that returns begins a
   assert.deepEqual(seen(), ['a:0', 'a:0'])
 })
 
+test('before a hand-over work in hand ends, and none begins until it is over (N5)', async () => {
+  const { book, take, begun, seen, stored, clock } = open()
+  await take(0, ['a', 'a', 'a', 'b'])
+  await clock.advance(0)
+  let isPaused = false
+  const pausing = book.pause().then(() => {
+    isPaused = true
+  })
+  begun[0]?.end()
+  await take(4, ['c'])
+  await clock.advance(1000)
+  assert.deepEqual([isPaused, seen()], [false, ['a:0,1', 'b:3']])
+  begun[1]?.end()
+  await pausing
+  assert.equal(stored.at(-1), 2)
+  book.keep(new Set([0]))
+  await clock.advance(0)
+  assert.deepEqual(seen().slice(2).sort(), ['a:2', 'c:4'])
+})
+
+test('a paused book leaves a partition that went alone, and can be stopped', async () => {
+  const { book, take, begun, seen, clock } = open()
+  await take(0, ['a', 'a', 'a'])
+  await clock.advance(0)
+  const pausing = book.pause()
+  begun[0]?.end()
+  await pausing
+  book.keep(new Set())
+  await clock.advance(1000)
+  assert.deepEqual(seen(), ['a:0,1'])
+  await book.pause()
+  await take(2, ['a'])
+  await book.stop()
+  assert.deepEqual(seen(), ['a:0,1'])
+})
+
 test('a record waits a little for others of its lane', async () => {
   const { take, seen, clock } = open({ waitMs: 50, batchMax: 8 })
   await take(0, ['a'])

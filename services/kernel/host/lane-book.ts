@@ -7,6 +7,7 @@
  * - N2 An offset is stored only when everything below it is finished (I4).
  * - N3 Work that fails is repeated with the same records while the partition is owned.
  * - N4 A record that is handed over again after a rebalance is not worked off twice.
+ * - N5 Work in hand may end before its partition goes: what it paid for is written down.
  */
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
@@ -19,7 +20,9 @@ import type { Hints } from './transaction.ts'
 export interface LaneBook<T> {
   /** Takes records over; resolves when there was room for them, or nobody takes any more. */
   take(batch: RecordBatch, items: StepItem<T>[]): Promise<void>
-  /** Forgets partitions that are owned no more. */
+  /** Begins no work until `keep`; resolves when what is in hand has ended (N5). */
+  pause(): Promise<void>
+  /** Forgets partitions that are owned no more, and goes on with the others. */
   keep(partitions: ReadonlySet<number>): void
   /** Lets work in hand end, for a while, and begins none. */
   stop(): Promise<void>
@@ -65,6 +68,10 @@ interface Page<T> {
 interface Self<T> extends LaneWorld<T> {
   pages: Map<number, Page<T>>
   running: Set<Promise<void>>
+  /** Work in hand, of all lanes. */
+  working: Set<Promise<void>>
+  /** Set while nothing may begin. */
+  pausing: PromiseWithResolvers<void> | undefined
   stopping: AbortController
   isStopped: boolean
 }
@@ -75,20 +82,28 @@ export function createLaneBook<T>(world: LaneWorld<T>): LaneBook<T> {
     ...world,
     pages: new Map(),
     running: new Set(),
+    working: new Set(),
+    pausing: undefined,
     stopping: new AbortController(),
     isStopped: false,
   }
   return {
     take: (batch, items) => take(self, batch, items),
+    async pause() {
+      self.pausing ??= Promise.withResolvers()
+      await Promise.allSettled(self.working)
+    },
     keep(partitions) {
       for (const [partition, page] of self.pages) {
         if (partitions.has(partition)) continue
         page.isGone = true
         self.pages.delete(partition)
       }
+      resume(self)
     },
     async stop() {
       self.isStopped = true
+      resume(self)
       const late = new AbortController()
       const waiting = self.clock.sleep(STOP_MS, late.signal).catch(() => {})
       await Promise.race([Promise.all(self.running), waiting])
@@ -97,6 +112,11 @@ export function createLaneBook<T>(world: LaneWorld<T>): LaneBook<T> {
       await Promise.all(self.running)
     },
   }
+}
+
+function resume<T>(self: Self<T>): void {
+  self.pausing?.resolve()
+  self.pausing = undefined
 }
 
 async function take<T>(self: Self<T>, batch: RecordBatch, items: StepItem<T>[]): Promise<void> {
@@ -156,9 +176,13 @@ async function runLane<T>(self: Self<T>, page: Page<T>, name: string): Promise<v
   await Promise.resolve()
   while (queue.length > 0 && !page.isGone && !self.isStopped) {
     if (queue.length < batchMax && waitMs > 0) await self.clock.sleep(waitMs)
+    if (self.pausing) {
+      await self.pausing.promise
+      continue
+    }
     const items = queue.slice(0, batchMax)
     try {
-      await self.lanes.work(batchOf(self, page, items))
+      await inHand(self, self.lanes.work(batchOf(self, page, items)))
       queue.splice(0, items.length)
       for (const { record } of items) page.open.delete(record.offset)
       await storeOffset(self, page)
@@ -172,6 +196,15 @@ async function runLane<T>(self: Self<T>, page: Page<T>, name: string): Promise<v
     }
   }
   page.lanes.delete(name)
+}
+
+async function inHand<T>({ working }: Self<T>, work: Promise<void>): Promise<void> {
+  working.add(work)
+  try {
+    await work
+  } finally {
+    working.delete(work)
+  }
 }
 
 function batchOf<T>(self: Self<T>, page: Page<T>, items: StepItem<T>[]): LaneBatch<T> {

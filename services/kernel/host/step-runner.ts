@@ -64,6 +64,7 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     topics: step.topics,
     batchMax: world.batchMax,
     onAssigned: partitions => assign(self, partitions),
+    onHandOver: async () => self.lanes?.pause(),
     handle: batch => handle(self, batch),
   })
   const ticking = tick(self)

@@ -76,6 +76,12 @@ export interface ConsumeOptions {
    * gone. It is awaited.
    */
   onAssigned?(partitions: TopicPartition[]): Promise<void>
+  /**
+   * Runs when partitions are about to change hands and all of them are still owned, so that work
+   * besides `handle` can end. It is awaited, but not for ever; `onAssigned` follows where the
+   * member stays. A log that takes partitions away at once does not call it.
+   */
+  onHandOver?(): Promise<void>
   handle(batch: RecordBatch): Promise<void>
 }
 

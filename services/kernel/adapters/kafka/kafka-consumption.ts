@@ -167,7 +167,8 @@ async function drain(self: Consumer): Promise<void> {
   const pumps = [...self.pumps.values()]
   self.fetcher.clear()
   self.pumps.clear()
-  await Promise.all([preparing, ...pumps.map(pump => pump.stop())])
+  const handedOver = self.options.onHandOver?.()
+  await Promise.all([preparing, handedOver, ...pumps.map(pump => pump.stop())])
 }
 
 function createPump(self: Consumer, tenure: Tenure, place: TopicPartition): RecordPump {

@@ -156,7 +156,8 @@ function cursorFindingsOf(book: Book): Finding[] {
     const is = { isCounted, seen: seen.length, version, failures, isPositioned }
     const must = { isCounted: true, seen: all, version: highest, failures: 0, isPositioned: true }
     if (JSON.stringify(is) === JSON.stringify(must)) return []
-    const text = `${id} of ${connector} emitted ${emitted} of ${due}, and is ${JSON.stringify(is)}, not ${JSON.stringify(must)}`
+    const told = `${id} of ${connector} emitted ${emitted} of ${due}`
+    const text = `${told}, and is ${JSON.stringify(is)}, not ${JSON.stringify(must)}`
     return [{ kind: 'wrong' as const, text }]
   })
 }

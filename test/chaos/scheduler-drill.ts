@@ -33,6 +33,9 @@ const AHEAD_MS = 3000
 const MOVED_MS = 12_000
 /** A busy machine takes longer to write subscriptions: so many times what it took before. */
 const PATIENCE = 2
+/** Left until what is edited comes due, at least: so long the kill and the edits may take. */
+const IN_TIME_MS = 1500
+const TRIES_MAX = 5
 /** What is due so shortly before the look may still be on its way. */
 const ON_ITS_WAY_MS = 2000
 
@@ -202,18 +205,49 @@ interface Edits {
   behind(): Promise<void>
 }
 
+/** On a machine that was too busy they are made anew; what was made comes due as it is. */
 async function prepareEdits(self: Self): Promise<Edits> {
-  const dueMs = wholeSecond(Date.now() + AHEAD_MS + self.paceMs)
-  const movedMs = dueMs + wholeSecond(MOVED_MS + self.paceMs)
+  for (let tries = 1; ; tries++) {
+    const dueMs = wholeSecond(Date.now() + AHEAD_MS + self.paceMs)
+    const making = Promise.allSettled([makeEdited(self, dueMs), makeMeetings(self, dueMs)])
+    const [edited, meetings] = await making
+    const isInTime = Date.now() < dueMs - IN_TIME_MS
+    if (edited.status === 'fulfilled' && meetings.status === 'fulfilled' && isInTime) {
+      return editsOf(self, dueMs, { ...edited.value, meetings: meetings.value })
+    }
+    const failed = [edited, meetings].find(each => each.status === 'rejected')
+    if (tries === TRIES_MAX) throw failed?.reason ?? new Error('never in time to edit schedules')
+    self.paceMs = AHEAD_MS + 2 * self.paceMs
+  }
+}
+
+async function makeEdited(self: Self, dueMs: number) {
   const at = (seconds: number) => once(self, dueMs + seconds * 1000)
-  const [moved, passed, gone, goneLate, even, ticking] = await Promise.all([
+  const [moved, passed, gone, goneLate, even, ticking] = await all([
     ...[at(0), at(0), at(0), at(0)],
     repeat(self, 'latest', { firstMs: dueMs, every: 2 }),
     repeat(self, 'all', { firstMs: wholeSecond(Date.now() + 1000), every: 1 }),
     ...[-1, 0, 1, 2, 4, 7].map(at),
-  ] as Promise<Holding>[])
-  const met = await Promise.all([-1000, 0, 0, 0].map(offset => meet(self, dueMs, offset)))
-  const [early, start, cancelled, late] = met
+  ])
+  return { moved, passed, gone, goneLate, even, ticking }
+}
+
+function makeMeetings(self: Self, dueMs: number): Promise<[string, Holding][]> {
+  return all([-1000, 0, 0, 0].map(offset => meet(self, dueMs, offset)))
+}
+
+/** Like `Promise.all`, but leaves nothing running behind. */
+async function all<T>(work: Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work)
+  return Promise.all(work)
+}
+
+type Made = Awaited<ReturnType<typeof makeEdited>> & { meetings: [string, Holding][] }
+
+function editsOf(self: Self, dueMs: number, made: Made): Edits {
+  const { moved, passed, gone, goneLate, even, ticking, meetings } = made
+  const [early, start, cancelled, late] = meetings
+  const movedMs = dueMs + wholeSecond(MOVED_MS + self.paceMs)
   return {
     dueMs,
     async ahead() {
@@ -248,7 +282,6 @@ async function reschedule(
     : { once: local(firstMs), tzid: 'UTC' }
   const path = `/v1/subscriptions/${subscription}`
   const headers = { 'content-type': 'application/merge-patch+json' }
-  // Null takes away what the schedule of before had and the new one has not.
   const options = { method: 'PATCH', body: { schedule }, headers }
   const answer = await change<Subscribed>(self.cluster, 'control-plane', path, options)
   holding.endedMs = answer.answeredMs

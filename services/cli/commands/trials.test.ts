@@ -136,7 +136,7 @@ describe('ambit backtest', () => {
 
 describe('ambit usage and schedule', () => {
   const named = { 'GET /v1/subscriptions': { body: { items: [{ id: 's1', name: 'refunds' }] } } }
-  const row = { activations: 4, ...spent }
+  const row = { activations: 4, polls: 7, ...spent }
 
   it('names the subscriptions that cost something', async () => {
     const rows = [
@@ -147,14 +147,14 @@ describe('ambit usage and schedule', () => {
       ...named,
       'GET /v1/usage': { body: { items: rows } },
     })
-    assert.match(stdout, /^refunds +s1 +4 +3 +1000 +0.02$/m)
+    assert.match(stdout, /^refunds +s1 +4 +7 +3 +1000 +0.02$/m)
     assert.match(stdout, /^- +gone +4/m)
   })
 
   it('sums up by day without asking for names, and says when nothing was used', async () => {
     const days = { 'GET /v1/usage': { body: { items: [{ day: '2026-12-01', ...row }] } } }
     const { stdout, asked } = await call(['usage', '--by', 'day'], days)
-    assert.match(stdout, /^DAY +ACTIVATIONS +CALLS +TOKENS +COST\n2026-12-01 +4 /)
+    assert.match(stdout, /^DAY +ACTIVATIONS +POLLS +MODEL CALLS +TOKENS +COST\n2026-12-01 +4 +7 /)
     assert.deepEqual(asked, ['GET /v1/usage'])
     const none = await call(['usage'], { 'GET /v1/usage': { body: { items: [] } } })
     assert.deepEqual([none.stdout, none.stderr], ['', 'Nothing was used.\n'])

@@ -9,14 +9,30 @@ import { startAllServices } from './all-services.ts'
 import { allowTicketServer } from './demo/demo-tickets.ts'
 import { startDemo } from './demo/start-demo.ts'
 
-const { values } = parseArgs({
-  options: {
-    empty: { type: 'boolean', default: false },
-    port: { type: 'string' },
-    data: { type: 'string' },
-    host: { type: 'string' },
-  },
-})
+const USAGE = 'npm start -- [--empty] [--port 7171] [--data DIR] [--host 127.0.0.1]'
+
+function readFlags() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        empty: { type: 'boolean', default: false },
+        port: { type: 'string' },
+        data: { type: 'string' },
+        host: { type: 'string' },
+      },
+    })
+    if (values.port === undefined || /^\d{1,5}$/.test(values.port)) return values
+    return `--port: expected a number from 0 to 65535, got ${values.port}.`
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const values = readFlags()
+if (typeof values === 'string') {
+  process.stderr.write(`${values}\nUsage: ${USAGE}\n`)
+  process.exit(2)
+}
 const flags = { AMBIT_PORT: values.port, AMBIT_DATA_DIR: values.data, AMBIT_HOST: values.host }
 for (const [name, value] of Object.entries(flags)) {
   if (value !== undefined) process.env[name] = value

@@ -6,7 +6,8 @@ export const words = {
   leave: 'Forget the key',
   key: 'API key',
   enter: 'Show what happens',
-  keyStays: 'The key stays in this tab and is forgotten when it closes.',
+  keyStays:
+    'At first it is in the file api-key of the data folder (.ambit). The key stays in this tab and is forgotten when it closes.',
   notConnected: 'Not connected',
   connecting: 'Connecting',
   connected: 'Live',

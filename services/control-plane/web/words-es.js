@@ -6,7 +6,8 @@ export const words = {
   leave: 'Olvidar la clave',
   key: 'Clave de la API',
   enter: 'Ver lo que pasa',
-  keyStays: 'La clave se queda en esta pestaña y se olvida al cerrarla.',
+  keyStays:
+    'Al principio está en el archivo api-key de la carpeta de datos (.ambit). La clave se queda en esta pestaña y se olvida al cerrarla.',
   notConnected: 'Sin conexión',
   connecting: 'Conectando',
   connected: 'En directo',

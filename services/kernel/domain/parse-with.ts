@@ -18,13 +18,48 @@ export function parseWith<S extends z.ZodType>(
   const actual = describe(at(value, path))
   const expected = unknown.length
     ? `no member of that name; unknown: ${unknown.join(', ')}`
-    : (issue?.message ?? 'another value')
+    : expectedBy(issue)
   throw new AmbitError(code, `${pointer || 'The body'}: ${expected}; got ${actual}.`, {
     pointer,
     expected,
     actual,
     extra: { problems: result.error.issues.length },
   })
+}
+
+/** Words of the schema where it has some; zod's own speak of types and not to people. */
+function expectedBy(issue: z.core.$ZodIssue | undefined): string {
+  if (!issue) return 'another value'
+  const hasOwnWords = !/^(Invalid|Too) /.test(issue.message)
+  if (hasOwnWords) return issue.message
+  if (issue.code === 'too_small') return `${boundOf(issue.origin, issue.minimum)} or more`
+  if (issue.code === 'too_big') return `${boundOf(issue.origin, issue.maximum)} at most`
+  if (issue.code === 'invalid_type') return KIND_WORDS[issue.expected] ?? issue.expected
+  if (issue.code === 'invalid_value') return issue.values.map(v => JSON.stringify(v)).join(' or ')
+  if (issue.code === 'invalid_format') return FORMAT_WORDS[issue.format] ?? `a ${issue.format}`
+  return 'a value of another form'
+}
+
+const KIND_WORDS: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+const FORMAT_WORDS: Record<string, string> = {
+  datetime: 'an instant such as 2026-12-01T09:00:00Z',
+  url: 'an address such as https://example.com/feed',
+  regex: 'a text of another form',
+}
+
+function boundOf(origin: string, bound: number | bigint): string {
+  if (origin === 'string') return `a text of ${bound} characters`
+  if (origin === 'array') return `a list of ${bound}`
+  return String(bound)
 }
 
 function at(value: unknown, path: string[]): unknown {

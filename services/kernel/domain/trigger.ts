@@ -63,7 +63,11 @@ const anchorSchema = z.strictObject({
   missed: z.enum(['latest', 'all', 'none']).default('latest'),
 })
 
-export const scheduleSchema = z.union([onceSchema, recurrenceSchema, anchorSchema])
+export const scheduleSchema = z.union([onceSchema, recurrenceSchema, anchorSchema], {
+  error:
+    '{once, tzid}, {dtstart, tzid, rrule} or {anchor}, with what belongs to each; ' +
+    'docs/schedules.md says so, and how to write a cron line',
+})
 
 const pointer = z
   .string()

@@ -3,7 +3,7 @@
  * `main.ts` names its parts; everything else is the same for all.
  */
 import type { AddressInfo } from 'node:net'
-import { isAmbitError } from '#kernel/errors.ts'
+import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import { createHttpApp, type HttpApp } from '#kernel/host/http-app.ts'
 import { type Configuration, readConfiguration } from './configuration.ts'
 import { openPlatform, type Platform } from './platform.ts'
@@ -58,7 +58,7 @@ export async function startProcess(
   })
   const parts = await startParts({ platform, app, stepWorld })
   const { AMBIT_HOST: host, AMBIT_PORT: port } = configuration
-  await app.listen({ host, port })
+  await listen(app, { host, port })
   isStarting = false
   const age = setInterval(() => {
     telemetry.policyAge.set(Math.min(tables.heartbeatAgeMs() / 1000, 1e9))
@@ -78,6 +78,19 @@ export async function startProcess(
   }
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
   return { platform, app, stepWorld, url, stop, stopping: stopping.signal }
+}
+
+async function listen(app: HttpApp, place: { host: string; port: number }): Promise<void> {
+  try {
+    await app.listen(place)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error
+    throw new AmbitError(
+      'invalid',
+      `Port ${place.port} of ${place.host} is taken. Stop what listens there, or choose another ` +
+        'with AMBIT_PORT (npm start: -- --port N).',
+    )
+  }
 }
 
 /** Runs a service until SIGTERM or SIGINT; a bad configuration is one clear line. */

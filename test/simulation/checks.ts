@@ -41,10 +41,14 @@ export async function checkAll(
   })
 }
 
-function unfinished({ history }: World): Violation[] {
+function unfinished({ history, plan }: World): Violation[] {
   const invariant = 'I1'
   return [
-    ...unread(history).map(text => ({ invariant, text: `not read: ${text}`, ids: [] })),
+    ...unread(history, plan.groups).map(text => ({
+      invariant,
+      text: `not read: ${text}`,
+      ids: [],
+    })),
     ...waitingCandidates(history).map(id => ({
       invariant,
       text: `candidate ${id} has no final fate when quiet`,

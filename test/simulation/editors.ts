@@ -23,8 +23,8 @@ const person = (tenant: string): Principal => ({
 })
 
 /** Asks until there is an answer; a refusal is one. */
-async function ask(
-  { world, facts }: Workplace,
+export async function ask(
+  { world, facts }: Pick<Workplace, 'world' | 'facts'>,
   tenant: string,
   order: ChangeOrder,
 ): Promise<ChangeResult | undefined> {

@@ -7,7 +7,8 @@ import type { Random } from './random.ts'
 import { CONTINUITY_MS } from './services.ts'
 import type { Node, World } from './world.ts'
 
-type Act = (world: World, random: Random) => void | Promise<void>
+/** Plays one fault upon the world. */
+export type Act = (world: World, random: Random) => void | Promise<void>
 
 const ACTS: Partial<Record<Fault, Act>> = {
   F1: (world, random) => {
@@ -16,7 +17,7 @@ const ACTS: Partial<Record<Fault, Act>> = {
   },
   F7: (world, random) => seizeSome(world, random),
   F8: (world, random) => freeze(world, random.pick(world.nodes), random),
-  F9: (world, random) => world.log.forgetOffsets(random.pick(world.groups)),
+  F9: (world, random) => world.log.forgetOffsets(random.pick(world.plan.groups)),
   F11: world => world.store.flush(),
   F12: async (world, random) => {
     const before = world.store.snapshot()
@@ -62,9 +63,10 @@ const ACTS: Partial<Record<Fault, Act>> = {
 /** Faults that are too heavy to happen often. */
 const RARE: readonly Fault[] = ['F11', 'F30', 'F9']
 
-/** Plans and plays the faults of the fault phase. */
+/** Plans and plays the faults of the fault phase; a world's own acts take the place of these. */
 export function startFaultDriver(world: World, random: Random, phaseMs: number): void {
-  for (const [name, act] of Object.entries(ACTS) as [Fault, Act][]) {
+  const acts = { ...ACTS, ...world.plan.acts }
+  for (const [name, act] of Object.entries(acts) as [Fault, Act][]) {
     if (!world.faults.on.has(name)) continue
     const times = RARE.includes(name) ? random.between(1, 2) : random.between(1, 5)
     for (let n = 0; n < times; n++) {
@@ -85,8 +87,8 @@ async function during(world: World, ms: number, set: (isOn: boolean) => void): P
   set(false)
 }
 
-function seizeSome({ log, groups }: World, random: Random): void {
-  const group = random.pick(groups)
+function seizeSome({ log, plan }: World, random: Random): void {
+  const group = random.pick(plan.groups)
   for (const name of log.owners(group).keys()) if (random.chance(0.5)) seize(log, group, name)
 }
 
@@ -101,7 +103,7 @@ async function freeze(world: World, node: Node, random: Random): Promise<void> {
   if (!process) return
   process.freeze()
   await world.clock.sleep(random.between(20, 400))
-  for (const group of world.groups) {
+  for (const group of world.plan.groups) {
     for (const [name, owner] of world.log.owners(group)) {
       if (owner.startsWith(`${process.name}#`)) seize(world.log, group, name)
     }

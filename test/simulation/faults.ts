@@ -20,7 +20,8 @@ export const FAULTS = {
   F15: 'clocks apart and jumping',
   F16: 'embedded file busy, full, or power lost',
   F17: 'outside service fails, is slow, or accepts and drops',
-  F18: 'model fails, or says what is no use',
+  F18: 'model fails, lies or rambles',
+  F19: 'MCP server fails, forgets or changes',
   F20: 'compaction gaps',
   F21: 'record delayed past its window',
   F22: 'same event into two replicas',
@@ -37,16 +38,16 @@ export const FAULTS = {
 } as const
 export type Fault = keyof typeof FAULTS
 
-/** Faults of a world with agents that think. */
-const AGENT_ONLY: readonly Fault[] = ['F17', 'F18', 'lost-answer', 'drain']
-/** Faults of the world of events, webhooks and edits. */
-export const PIPELINE_FAULTS: readonly Fault[] = (Object.keys(FAULTS) as Fault[]).filter(
-  fault => !AGENT_ONLY.includes(fault),
-)
-
 /** Faults that need a store beside the log, or several processes. */
 const SPLIT_ONLY: readonly Fault[] = ['F9', 'F10', 'F11', 'F12', 'F14', 'F28']
 const JOINED_ONLY: readonly Fault[] = ['F16']
+/** Met only where there is a model, an MCP server, or an agent with tools of its own. */
+const OUTSIDE: readonly Fault[] = ['F17', 'F18', 'F19', 'lost-answer', 'drain']
+
+/** What the pipeline alone can meet. */
+export const PIPELINE_FAULTS = (Object.keys(FAULTS) as Fault[]).filter(
+  fault => !OUTSIDE.includes(fault),
+)
 
 export interface Faults {
   readonly on: ReadonlySet<Fault>
@@ -61,7 +62,7 @@ export interface Faults {
   readonly counts: ReadonlyMap<Fault, number>
 }
 
-/** At least five faults, chosen by the seed; `none` for a world without any. */
+/** At least five of the given faults, chosen by the seed; `isNone` for a world without any. */
 export function chooseFaults(
   random: Random,
   { isJoined, isNone, among }: { isJoined: boolean; isNone: boolean; among: readonly Fault[] },

@@ -35,6 +35,7 @@ export interface History {
     record: N,
   ): (Written & { value: RecordTypes[N] })[]
   topics(): string[]
+  readonly incidents: readonly Incident[]
   readonly commits: readonly Committed[]
   /** Position in the order, right now. */
   order(): number
@@ -44,7 +45,8 @@ export interface History {
   lines(ids: readonly string[], max: number): string[]
 }
 
-interface Incident {
+/** What happened to the world, and what processes complained of. */
+export interface Incident {
   order: number
   at: number
   text: string
@@ -64,6 +66,7 @@ export function createHistory(world: {
   const of = (topic: string) => byTopic.get(topic) ?? []
   return {
     commits,
+    incidents,
     wrote(record) {
       order += 1
       const at = world.now()

@@ -9,6 +9,7 @@ import type { World } from './world.ts'
 const READ_BY: Record<string, RegExp> = {
   registry: /^registry\.changes$/,
   match: /^ingress\./,
+  judge: /^evaluations$/,
   guard: /^(candidates|outcomes)$/,
   'mailbox-dispatcher': /^mailbox$/,
 }
@@ -16,24 +17,24 @@ const READ_BY: Record<string, RegExp> = {
 const SETTLED = ['done', 'dead', 'cancelled', 'expired']
 
 /** True when every group has read everything, every fate is final, every message is settled. */
-export function isQuiet({ history }: World): boolean {
+export function isQuiet({ history, plan }: World): boolean {
   return (
-    unread(history).length === 0 &&
+    unread(history, plan.groups).length === 0 &&
     waitingCandidates(history).length === 0 &&
     openMessages(history).length === 0
   )
 }
 
-/** Partitions that a group has not finished: `group topic/partition committed of end`. */
-export function unread(history: History): string[] {
+/** Partitions that one of the groups has not finished: `group topic/partition committed of end`. */
+export function unread(history: History, groups: readonly string[]): string[] {
   const committed = new Map<string, number>()
   for (const { group, topic, partition, offset } of history.commits) {
     committed.set(`${group} ${topic}/${partition}`, offset)
   }
-  return Object.entries(READ_BY).flatMap(([group, pattern]) =>
+  return groups.flatMap(group =>
     history
       .topics()
-      .filter(topic => pattern.test(topic))
+      .filter(topic => READ_BY[group]?.test(topic))
       .flatMap(topic => [...endsOf(history, topic)])
       .flatMap(([place, end]) => {
         const at = committed.get(`${group} ${place}`) ?? 0

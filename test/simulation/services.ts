@@ -8,17 +8,22 @@ import type { CloudEvent } from '#kernel/domain/event.ts'
 import { payloadOf } from '#kernel/domain/event-payload.ts'
 import { HANDLE_LINEAGE_MS } from '#kernel/domain/lease-handle.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import { createConnectorRate } from '#kernel/host/connector-rate.ts'
 import { createDirectory } from '#kernel/host/directory.ts'
 import { awaitPolicy, openLiveTables } from '#kernel/host/live-tables.ts'
-import { createRecordWriter } from '#kernel/host/record-writer.ts'
+import { createMcpConnections } from '#kernel/host/mcp-connections.ts'
+import { createRecordWriter, type RecordWriter } from '#kernel/host/record-writer.ts'
 import { createRegistryClient, type RegistryClient } from '#kernel/host/registry-client.ts'
 import { runStep } from '#kernel/host/step-runner.ts'
 import type { StepWorld } from '#kernel/host/step-world.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
+import type { McpClient } from '#kernel/ports/mcp-client.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import { startHeartbeat } from '#services/control-plane/heartbeat.ts'
 import { readIngressEnds } from '#services/control-plane/ingress-ends.ts'
 import { createRegistryStep } from '#services/control-plane/registry/registry-step.ts'
+import type { JudgeSettings } from '#services/evaluator/judge/judge-settings.ts'
+import { startJudge } from '#services/evaluator/judge-service.ts'
 import { startEvaluator } from '#services/evaluator/service.ts'
 import { createGuardStep } from '#services/guard/guard-step.ts'
 import { acceptEvents } from '#services/ingest/accept-events.ts'
@@ -26,17 +31,43 @@ import { mapWebhook } from '#services/ingest/webhooks/mapping.ts'
 import { verifyWebhook } from '#services/ingest/webhooks/verify.ts'
 import { createMailbox, type Mailbox } from '#services/mailbox-dispatcher/mailbox.ts'
 import { createMailboxStep } from '#services/mailbox-dispatcher/mailbox-step.ts'
+import { runPoller } from '#services/mcp-poller/poller-runner.ts'
 import { TABLE_TOPICS } from '#topologies/topics.ts'
 import type { SimProcess } from './sim-process.ts'
 
 /** What a process does; `agent` is started by the world that has one. */
-export type Role = 'control' | 'evaluator' | 'guard' | 'dispatcher' | 'ingest' | 'agent'
+export type Role =
+  | 'control'
+  | 'evaluator'
+  | 'judge'
+  | 'guard'
+  | 'dispatcher'
+  | 'ingest'
+  | 'poller'
+  | 'agent'
 
 /** Calendars that nobody fills. */
 export const noCalendars = { book: createCalendarBook(), barrier: async () => {} }
 
 /** How long services go on without the control plane, ms: short, so that a seed meets its end. */
 export const CONTINUITY_MS = 15_000
+
+/** What a process reaches beside log and store. */
+export interface Outside {
+  /** How it judges, the model included. */
+  judge?: JudgeSettings
+  mcp?: McpClient
+  /** Changes what the process writes: for bugs that are planted between a decision and the log. */
+  writer?(writer: RecordWriter): RecordWriter
+}
+
+export interface ServiceOptions {
+  codec: RecordCodec
+  roles: readonly Role[]
+  /** Keeps a warning for the trace. */
+  note(text: string): void
+  outside: Outside | undefined
+}
 
 export interface WebhookDelivery {
   tenant: string
@@ -54,13 +85,6 @@ export interface Doors {
   webhook?(delivery: WebhookDelivery): Promise<CloudEvent>
 }
 
-export interface ServiceOptions {
-  codec: RecordCodec
-  roles: readonly Role[]
-  /** Keeps a warning for the trace. */
-  note(text: string): void
-}
-
 /** The secret of every simulated webhook source. */
 const SECRET = Buffer.from('a secret of the simulation').toString('base64')
 export const WEBHOOK_SECRET = `whsec_${SECRET}`
@@ -70,7 +94,7 @@ const signer = createHandleSigner(['simulated-key'.padEnd(32, '.')])
 /** Starts what the roles name; resolves when all of it is subscribed and caught up. */
 export async function startServices(
   process: SimProcess,
-  { codec, roles, note }: ServiceOptions,
+  { codec, roles, note, outside = {} }: ServiceOptions,
 ): Promise<Doors> {
   const { log, store, clock, ids } = process
   const logger = {
@@ -86,10 +110,14 @@ export async function startServices(
       isStopped: () => process.isDead(),
       onWaiting: () => {},
     })
+  const writerOf = (service: string) => {
+    const writer = createRecordWriter(codec, service)
+    return outside.writer?.(writer) ?? writer
+  }
   const ports = { log, store, clock, ids, logger, codec, tables, directory, signer }
   const world = (service: string): StepWorld => ({
     ...ports,
-    writer: createRecordWriter(codec, service),
+    writer: writerOf(service),
     gate,
     knownTenants: () => directory.tenants(),
   })
@@ -118,6 +146,16 @@ export async function startServices(
   }
   if (roles.includes('evaluator')) {
     await startEvaluator({ ...world('evaluator'), codec, tables })
+  }
+  if (roles.includes('judge') && outside.judge) {
+    await startJudge({ ...world('evaluator'), codec, directory }, outside.judge)
+  }
+  if (roles.includes('poller') && outside.mcp) {
+    const secrets = { resolve: async () => undefined, seal: (secret: string) => secret }
+    const mcp = createMcpConnections({ client: outside.mcp, secrets, commands: {}, clock })
+    const random = () => Number.parseInt(ids.random().slice(0, 8), 16) / 2 ** 32
+    const admit = createConnectorRate(clock)
+    await runPoller({ ...world('mcp-poller'), codec, tables, directory, mcp, admit, random })
   }
   return doors
 }

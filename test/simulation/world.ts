@@ -7,13 +7,20 @@ import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-sto
 import { AmbitError } from '#kernel/errors.ts'
 import { createRecordCodec, type RecordCodec } from '#schemas/codec.ts'
 import { topicRow } from '#topologies/topics.ts'
+import type { Act } from './fault-driver.ts'
 import type { FaultWorld } from './fault-world.ts'
-import { chooseFaults, type Fault, PIPELINE_FAULTS } from './faults.ts'
+import { chooseFaults, type Fault, type Faults, PIPELINE_FAULTS } from './faults.ts'
 import { faultyLog, logHooks } from './faulty-log.ts'
 import { storeHooks } from './faulty-store.ts'
 import { createHistory } from './history.ts'
 import { createRandom, type Random } from './random.ts'
-import { type Doors, type Role, type ServiceOptions, startServices } from './services.ts'
+import {
+  type Doors,
+  type Outside,
+  type Role,
+  type ServiceOptions,
+  startServices,
+} from './services.ts'
 import { createLiveness, type SimProcess } from './sim-process.ts'
 import { createNodeClock, createWorldClock, type WorldClock } from './virtual-clock.ts'
 
@@ -38,6 +45,40 @@ export interface Node {
   isHeldDown: boolean
 }
 
+/** What kind of world it is: who runs in it, and what can go wrong. */
+export interface WorldPlan {
+  /** Each runs twice, or all of them in one process. */
+  roles: readonly Role[]
+  /** Consumer groups of these roles: their partitions are seized, their offsets lost. */
+  groups: readonly string[]
+  faults: readonly Fault[]
+  /** Processes beside those of the services, by name; never part of the one process. */
+  nodes?: readonly { name: string; roles: readonly Role[] }[]
+  /** Starts a process. Default: the services that its roles name. */
+  start?(process: SimProcess, options: ServiceOptions, world: World): Promise<Doors>
+  /** Faults that are played otherwise here than in other worlds. */
+  acts?: Partial<Record<Fault, Act>>
+  /** What a process reaches beside log and store; nothing when omitted. */
+  outsideOf?(process: SimProcess, world: World): Outside
+  /** Looks at what a process does before anything is planted on it. */
+  watch?(process: SimProcess, world: World): SimProcess
+}
+
+/** From the door to the settled message. */
+export const PIPELINE_ROLES: readonly Role[] = [
+  'control',
+  'ingest',
+  'dispatcher',
+  'guard',
+  'evaluator',
+]
+
+const PIPELINE_PLAN: WorldPlan = {
+  roles: PIPELINE_ROLES,
+  groups: ['registry', 'match', 'guard', 'mailbox-dispatcher'],
+  faults: PIPELINE_FAULTS,
+}
+
 export interface World extends FaultWorld {
   seed: number
   clock: WorldClock
@@ -47,8 +88,7 @@ export interface World extends FaultWorld {
   isJoined: boolean
   nodes: Node[]
   bug: Bug | undefined
-  /** Consumer groups whose partitions may be taken away. */
-  groups: readonly string[]
+  plan: WorldPlan
   storeNow(): number
   setReadOnly(isReadOnly: boolean): void
   setDiskFull(isFull: boolean): void
@@ -79,35 +119,19 @@ export interface WorldOptions {
   /** No faults at all. */
   isFaultless?: boolean
   bug?: Bug
-  /** What this kind of world has beside events, webhooks and edits. */
-  more?: WorldParts
-}
-
-export interface WorldParts {
-  faults: readonly Fault[]
-  groups: readonly string[]
-  /** Processes beside those of the services, by name. */
-  nodes: { name: string; roles: readonly Role[] }[]
-  /** Starts a process that has a role of this kind of world. */
-  start(process: SimProcess, options: ServiceOptions, world: World): Promise<Doors>
-}
-
-const PIPELINE: WorldParts = {
-  faults: PIPELINE_FAULTS,
-  groups: ['registry', 'match', 'guard', 'mailbox-dispatcher'],
-  nodes: [],
-  start: startServices,
+  /** Default: from the door to the settled message. */
+  plan?: WorldPlan
 }
 
 /** Builds the world and starts its processes. */
 export function createWorld(options: WorldOptions): World {
-  const { seed, isFaultless = false, bug, more = PIPELINE } = options
-  const { groups, faults: among } = more
+  const { seed, isFaultless = false, bug, plan = PIPELINE_PLAN } = options
   const random = createRandom(seed)
   const isJoined = random.chance(0.25)
   const clock = createWorldClock(START_MS)
   const codec = createRecordCodec()
-  const faults = chooseFaults(random.fork('faults'), { isJoined, isNone: isFaultless, among })
+  const draw = { isJoined, isNone: isFaultless, among: plan.faults }
+  const faults = chooseFaults(random.fork('faults'), draw)
   const network = random.fork('network')
   const store = { skewMs: 0, now: START_MS }
   let isReadOnly = false
@@ -118,7 +142,7 @@ export function createWorld(options: WorldOptions): World {
   }
   const history = createHistory({ codec, now: () => clock.now(), storeNow })
   const shared = {
-    ...{ seed, random, faults, history, clock, codec, isJoined, storeNow, bug, groups },
+    ...{ seed, random, faults, history, clock, codec, isJoined, storeNow, bug, plan },
     intensity: random.pick([0.3, 1, 1, 3]),
     isReadOnly: () => isReadOnly,
     isDiskFull: () => isDiskFull,
@@ -131,7 +155,7 @@ export function createWorld(options: WorldOptions): World {
     latency: () => clock.sleep(network.chance(0.02) ? network.below(80) : network.next() * 3),
     patience: () => clock.sleep(network.between(20, 400)),
   }
-  const nodes = nodesOf(isJoined, more, faults.on.has('F15') ? random.fork('skew') : undefined)
+  const nodes = nodesOf(plan, { isJoined, faults, random })
   const processes = new Map<string, SimProcess>()
   const crash = (name: string, why: string) => {
     const node = nodes.find(each => each.name === name)
@@ -159,7 +183,7 @@ export function createWorld(options: WorldOptions): World {
   const world: World = {
     ...faultWorld,
     ...{ log, store: memoryStore, nodes },
-    start: node => startNode(world, node, { processes, start: more.start }),
+    start: node => startNode(world, node, processes),
     holdBack(ms, act) {
       const once = () => {
         if (late.delete(once)) act()
@@ -186,8 +210,11 @@ export function createWorld(options: WorldOptions): World {
   return world
 }
 
-function nodesOf(isJoined: boolean, more: WorldParts, skew: Random | undefined): Node[] {
-  const roles: Role[] = ['control', 'ingest', 'dispatcher', 'guard', 'evaluator']
+function nodesOf(
+  { roles, nodes = [] }: WorldPlan,
+  { isJoined, faults, random }: { isJoined: boolean; faults: Faults; random: Random },
+): Node[] {
+  const skew = faults.on.has('F15') ? random.fork('skew') : undefined
   const blank = { lives: 0, process: undefined, doors: undefined, isHeldDown: false }
   const make = (name: string, own: readonly Role[]): Node => {
     const skewMs = skew?.between(-2500, 2500) ?? 0
@@ -196,7 +223,7 @@ function nodesOf(isJoined: boolean, more: WorldParts, skew: Random | undefined):
   const services = isJoined
     ? [make('embedded', roles)]
     : roles.flatMap(role => [1, 2].map(n => make(`${role}-${n}`, [role])))
-  return [...services, ...more.nodes.map(({ name, roles: own }) => make(name, own))]
+  return [...services, ...nodes.map(({ name, roles: own }) => make(name, own))]
 }
 
 /** Offsets that a commit of the store brings along are commits too. */
@@ -218,11 +245,7 @@ const quietTime = (world: WorldClock) => ({
   whenAwake: (act: () => void) => act(),
 })
 
-function startNode(
-  world: World,
-  node: Node,
-  { processes, start }: { processes: Map<string, SimProcess>; start: WorldParts['start'] },
-): void {
+function startNode(world: World, node: Node, processes: Map<string, SimProcess>): void {
   if (node.process || node.isHeldDown) return
   node.lives += 1
   const name = `${node.name}.${node.lives}`
@@ -249,13 +272,17 @@ function startNode(
       whenAwake: life.whenAwake,
     }),
   }
-  const process = world.bug?.wrap?.(plain, world) ?? plain
+  const { plan, bug } = world
+  const watched = plan.watch?.(plain, world) ?? plain
+  const process = bug?.wrap?.(watched, world) ?? watched
   processes.set(name, process)
   node.process = process
   world.history.incident(`${name} starts`)
   const { codec, history } = world
   const note = (text: string) => history.incident(text)
-  start(process, { codec, roles: node.roles, note }, world).then(
+  const outside = plan.outsideOf?.(process, world)
+  const start = plan.start ?? startServices
+  start(process, { codec, roles: node.roles, note, outside }, world).then(
     doors => {
       if (node.process === process) node.doors = doors
     },

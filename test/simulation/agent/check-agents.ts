@@ -58,7 +58,7 @@ function violation(invariant: string, text: string, ...ids: string[]): Violation
 
 function unfinished({ world }: AgentSim): Violation[] {
   return [
-    ...unread(world.history).map(text => violation('I1', `not read: ${text}`)),
+    ...unread(world.history, world.plan.groups).map(text => violation('I1', `not read: ${text}`)),
     ...waitingCandidates(world.history).map(id => violation('I1', `${id} has no fate`, id)),
     ...openMessages(world.history).map(id => violation('I1', `${id} is not settled`, id)),
   ]

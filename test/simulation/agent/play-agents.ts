@@ -6,7 +6,7 @@ import { isQuiet } from '../quiet.ts'
 import type { Random } from '../random.ts'
 import { startServices } from '../services.ts'
 import type { Bug } from '../world.ts'
-import { createWorld, type WorldParts } from '../world.ts'
+import { createWorld, PIPELINE_ROLES, type WorldPlan } from '../world.ts'
 import type { AgentBug } from './agent-bugs.ts'
 import { createAgentFacts } from './agent-facts.ts'
 import { startAgentProcess } from './agent-process.ts'
@@ -16,7 +16,7 @@ import { readSessions } from './read-sessions.ts'
 
 /** Faults that mean something here: others are about doors, webhooks and edits. */
 export const AGENT_FAULTS = (Object.keys(FAULTS) as Fault[]).filter(
-  fault => !['F2', 'F3', 'F13', 'F21', 'F22', 'F24', 'F26', 'F27', 'F29'].includes(fault),
+  fault => !['F2', 'F3', 'F13', 'F19', 'F21', 'F22', 'F24', 'F26', 'F27', 'F29'].includes(fault),
 )
 
 const QUIET_MS = 120_000
@@ -43,7 +43,8 @@ export async function playAgents(order: AgentOrder): Promise<AgentRun> {
   const { seed, events, isFaultless, bug, serviceBug } = order
   const facts = createAgentFacts()
   const drains: AgentSim['drains'] = new Map()
-  const more: WorldParts = {
+  const plan: WorldPlan = {
+    roles: PIPELINE_ROLES,
     faults: AGENT_FAULTS,
     groups: ['mailbox-dispatcher', `agent.${ASSISTANT}`, 'guard', 'match'],
     nodes: [`${ASSISTANT}-1`, `${ASSISTANT}-2`, `${WATCHER}-1`].map(name => ({
@@ -55,7 +56,7 @@ export async function playAgents(order: AgentOrder): Promise<AgentRun> {
         ? startAgentProcess({ world, facts, bug, drains }, process, options)
         : startServices(process, options),
   }
-  const world = createWorld({ seed, isFaultless, bug: serviceBug, more })
+  const world = createWorld({ seed, isFaultless, bug: serviceBug, plan })
   const sim: AgentSim = { world, facts, bug, drains }
   let isOver = false
   const work = begin(sim, { turns: Math.max(3, Math.round(events / EVENTS_PER_TURN)) })

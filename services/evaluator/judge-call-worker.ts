@@ -17,12 +17,13 @@ import { type Breaker, createBreaker } from './judge/breaker.ts'
 import { createInFlight } from './judge/in-flight.ts'
 import type { JudgeItem } from './judge/judge-item.ts'
 import type { CallOutcome } from './judge/judge-items.ts'
+import { judgedKey, reservationKey } from './judge/judge-memory.ts'
 import { emitUsage } from './judge/judge-outputs.ts'
 import type { JudgeSettings } from './judge/judge-settings.ts'
 import { itemsThatFit, outputTokensFor, tokensBound } from './judge/plan-call.ts'
 import { promptOf } from './judge/prompt.ts'
 import { type Share, shareUsage } from './judge/share-usage.ts'
-import { type Reserved, reserve, type Spending, settle } from './judge/spending.ts'
+import { keepAttempts, type Reserved, reserve, type Spending, settle } from './judge/spending.ts'
 import { type ItemResult, validateVerdicts } from './judge/validate-verdicts.ts'
 import { type CachedVerdict, VERDICT_TTL_MS, verdictKey } from './judge/verdict-cache.ts'
 import { VERDICTS_JSON_SCHEMA } from './judge/verdict-schema.ts'
@@ -108,7 +109,7 @@ async function callOnce(self: Self, asked: Question): Promise<Bill> {
   const question: Asked = { ...asked, outputBase: ceilingOf(self, asked.model) }
   const breaker = breakers.get(question.model)
   if (!breaker?.mayCall(clock.now())) return { outcome: NOTHING, spent: [] }
-  let isOutage = false
+  let isOutage: boolean | undefined
   try {
     const reserved = await reserveCall(self, question)
     if (reserved.kind === 'no-room') return { outcome: noRoom(reserved, question), spent: [] }
@@ -120,7 +121,8 @@ async function callOnce(self: Self, asked: Question): Promise<Bill> {
     report(self, question, { result, latencyMs })
     return await settleCall(self, question, { reserved, result, latencyMs })
   } finally {
-    breaker.report(isOutage, clock.now())
+    if (isOutage === undefined) breaker.withdraw()
+    else breaker.report(isOutage, clock.now())
   }
 }
 
@@ -195,13 +197,20 @@ async function settleCall(self: Self, question: Question, answered: Answered): P
   const shares = shareUsage(used, weights)
   const results =
     result.kind === 'answer' ? validateVerdicts(result.text, items, condition.scope).results : []
+  const made = candidateIds.map((candidateId, at) => {
+    return { candidateId, attempt: reserved.attempts[at] ?? 0 }
+  })
+  const documents = [
+    reservationKey(reserved.id),
+    ...candidateIds.map(id => judgedKey(subscription.id, id)),
+  ]
   const commit = () =>
-    batch.commit({ documents: [], counters: [] }, unit => {
+    batch.commit({ documents, counters: [] }, unit => {
       if (!settle(unit, reserved.id, used)) return
-      for (const [at, candidateId] of candidateIds.entries()) {
+      keepAttempts(unit, subscription.id, made)
+      for (const [at, each] of made.entries()) {
         const share = shares[at]
-        const attempt = reserved.attempts[at] ?? 0
-        if (share) emitUsage(unit, subscription, { candidateId, attempt, share, zone: policy.zone })
+        if (share) emitUsage(unit, subscription, { ...each, share, zone: policy.zone })
       }
       for (const { key, value } of cacheable(question, results, unit.now)) {
         unit.put(key, value, { ttlMs: VERDICT_TTL_MS })
@@ -210,7 +219,7 @@ async function settleCall(self: Self, question: Question, answered: Answered): P
   await untilDone(self, batch, commit)
   return {
     outcome: result.kind === 'answer' ? { kind: 'answered', results } : result,
-    spent: shares.map((share, at) => ({ share, attempt: reserved.attempts[at] ?? 0, latencyMs })),
+    spent: shares.map((share, at) => ({ share, attempt: made[at]?.attempt ?? 0, latencyMs })),
   }
 }
 

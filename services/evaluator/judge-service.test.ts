@@ -6,6 +6,7 @@ import type { StructuredResult } from '#kernel/ports/model.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import { createJudgeBench, honest, TENANT } from '#test/support/judge-bench.ts'
 import { failing } from '#test/support/step-bench.ts'
+import { type JudgeState, judgeKey } from './judge/judge-memory.ts'
 
 type Bench = ReturnType<typeof createJudgeBench>
 let world: Bench | undefined
@@ -163,6 +164,61 @@ describe('money at a loss', () => {
     await hasJudged(bench, 1)
     assert.equal(bench.model.calls.length, 1)
     assert.equal(bench.judged()[0]?.verdict?.cached, true)
+  })
+})
+
+describe('money in a store that went back', () => {
+  /** Judges one text, and puts the store back to the moment of its call. */
+  async function goneBack(bench: Bench) {
+    bench.subscribe('s1')
+    let before: ReturnType<typeof bench.store.snapshot> | undefined
+    bench.model.answer = (request, nth) => {
+      before = bench.store.snapshot()
+      return honest(request, nth)
+    }
+    await bench.start('one')
+    await bench.send('s1', 'yes')
+    await hasJudged(bench, 1)
+    assert.ok(before)
+    bench.store.restore(before)
+    bench.model.answer = honest
+  }
+
+  it('that was held then is not taken off what was paid (I8)', async () => {
+    const bench = open()
+    await goneBack(bench)
+    await bench.clock.advance(120_000)
+    assert.equal(await bench.counter('subscription', 's1', 'tokens'), 240)
+    assert.equal(await bench.counter('owner', 'user:ana', 'money'), 280)
+  })
+})
+
+describe('failures in a store that was lost', () => {
+  it('are counted again from the log, a record that was appended twice once', async () => {
+    const bench = open()
+    bench.subscribe('s1')
+    bench.model.answer = () => outage
+    await bench.start('one')
+    await bench.send('s1', ...Array.from({ length: 13 }, (_, n) => `yes ${n}`))
+    await hasJudged(bench, 13)
+    const [, ...twice] = bench.log.records('verdicts')
+    const copies = twice.slice(-3).map(({ value, headers, key }) => ({
+      ...{ topic: 'verdicts' as const, value, key: Buffer.from(key ?? []).toString() },
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, bytes]) => [name, Buffer.from(bytes).toString()]),
+      ),
+    }))
+    await bench.log.open('network').append([...copies, ...copies, ...copies])
+    bench.store.flush()
+    await bench.clock.advance(5000)
+    const suspensions = () =>
+      bench.rows('registry.changes', 'change').filter(({ action }) => action === 'suspend').length
+    assert.equal(suspensions(), 1)
+    await bench.send('s1', 'yes again')
+    await hasJudged(bench, 14)
+    const state = await bench.store.open('t').load({ tenant: TENANT, documents: [judgeKey('s1')] })
+    const body = JSON.parse(state.documents.get(judgeKey('s1'))?.body ?? '{}') as JudgeState
+    assert.equal(body.failed.length, 4)
   })
 })
 

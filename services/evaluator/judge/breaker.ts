@@ -3,8 +3,10 @@
  * told to stay away until it has ended.
  */
 export interface Breaker {
-  /** May the model be called now? `yes` for the one call that tries again must be reported. */
+  /** May the model be called now? Where it may, `report` or `withdraw` must follow. */
   mayCall(now: number): boolean
+  /** No call was made after all, so that nothing was learned of the model. */
+  withdraw(): void
   report(isOutage: boolean, now: number): void
   /** Open until a call that tried again was answered. */
   isOpen(): boolean
@@ -21,6 +23,9 @@ export function createBreaker(rule: { failuresMax: number; openMs: number }): Br
       if (isTrying || now < openUntil) return false
       isTrying = true
       return true
+    },
+    withdraw() {
+      isTrying = false
     },
     report(isOutage, now) {
       isTrying = false

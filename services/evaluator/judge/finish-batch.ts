@@ -62,26 +62,32 @@ export interface FinishedBatch {
 export function finishBatch(unit: UnitOfWork, batch: FinishedBatch): void {
   const { id, subscription, finished } = batch
   const key = judgeKey(id)
-  const before = unit.get<JudgeState>(key)?.failures ?? 0
-  let failures = before
+  const before = unit.get<JudgeState>(key)?.failed ?? []
+  let failed = before
   for (const each of finished) {
     if ('answer' in each) {
       answerAsk(unit, batch, each)
       continue
     }
-    const { result } = each
+    const { result, candidate } = each
     if (result.kind !== 'judged' && result.kind !== 'failed') {
       passOn(unit, batch, each)
       continue
     }
     writeVerdict(unit, batch, each, result)
-    failures = result.kind === 'failed' ? failures + 1 : 0
-    if (failures === batch.suspendAfter && subscription && result.kind === 'failed') {
-      emitSuspension(unit, subscription, { failures, failure: result.reason })
-      failures = 0
+    failed = failedAfter(failed, candidate.candidateId, result.kind === 'failed')
+    if (failed.length >= batch.suspendAfter && subscription && result.kind === 'failed') {
+      emitSuspension(unit, subscription, { failures: failed.length, failure: result.reason })
+      failed = []
     }
   }
-  if (failures !== before) unit.put(key, { failures } satisfies JudgeState)
+  if (failed !== before) unit.put(key, { failed } satisfies JudgeState)
+}
+
+/** Candidates that failed in a row, after one more evaluation. */
+export function failedAfter(failed: string[], candidateId: string, isFailure: boolean): string[] {
+  if (!isFailure) return failed.length === 0 ? failed : []
+  return failed.includes(candidateId) ? failed : [...failed, candidateId]
 }
 
 /** What nobody had to be asked about now. */

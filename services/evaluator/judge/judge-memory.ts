@@ -1,7 +1,7 @@
 /**
  * What judging remembers, as documents of the store.
  *
- * - `judge/<subscription>`: failed evaluations in a row.
+ * - `judge/<subscription>`: candidates whose evaluations failed in a row.
  * - `judged/<subscription>/<candidate>`: calls begun for a candidate, so that each is charged once.
  * - `reservation/<id>`: what a call in flight holds of the budgets; it expires by itself.
  * - `ask/<subscription>/<candidate>`: a match that waits for a person; after its end, the mark that
@@ -14,7 +14,8 @@ import { splitTenantKey, tenantKey } from '#kernel/domain/ids.ts'
 import type { Verdict } from '#schemas/generated/records.ts'
 
 export interface JudgeState {
-  failures: number
+  /** Candidates, each once: one that is read again has failed no more often for it. */
+  failed: string[]
 }
 
 export interface JudgedDocument {

@@ -9,6 +9,7 @@ import type { Rebuild, Restored } from '#kernel/host/step.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { Candidate, Usage, Verdict, VerdictRecord } from '#schemas/generated/records.ts'
 import { endedOutput } from './asks.ts'
+import { failedAfter } from './finish-batch.ts'
 import {
   ASK_LOOK_MS,
   type AskDocument,
@@ -33,6 +34,11 @@ const END_AGAIN_MS = 7 * DAY_MS
 /** Reads `usage`, then `verdicts`, then `evaluations`. */
 export function judgeRebuild(codec: RecordCodec, suspendAfter: number): Rebuild {
   const counted = new WeakMap<Restored, Set<string>>()
+  const seenIn = (restored: Restored) => {
+    const seen = counted.get(restored) ?? new Set()
+    counted.set(restored, seen)
+    return seen
+  }
   return {
     sources: [
       { topic: 'usage', ageMs: 32 * DAY_MS },
@@ -43,15 +49,14 @@ export function judgeRebuild(codec: RecordCodec, suspendAfter: number): Rebuild 
       if (!value) return
       if (topic === 'usage') {
         const usage = codec.decode('usage', value)
-        const restored = of(usage.tenant)
-        const seen = counted.get(restored) ?? new Set()
-        counted.set(restored, seen)
-        foldUsage(restored, seen, usage, now)
+        foldUsage(of(usage.tenant), seenIn(of(usage.tenant)), usage, now)
       } else if (topic === 'verdicts') {
         const verdict = codec.decode('verdict', value)
         const restored = of(verdict.tenant)
         if (hasEnded(verdict)) foldEnd(restored, verdict)
-        else foldVerdict(restored, verdict, suspendAfter)
+        else if (isNew(seenIn(restored), nameOf(verdict))) {
+          foldVerdict(restored, verdict, suspendAfter)
+        }
       } else if (topic === 'evaluations') {
         const candidate = codec.decode('candidate', value)
         const isQuestion = candidate.kind === 'candidate' && candidate.verdict?.outcome === 'ask'
@@ -61,12 +66,19 @@ export function judgeRebuild(codec: RecordCodec, suspendAfter: number): Rebuild 
   }
 }
 
+/** A record that was appended twice counts once; the same commit gave both their time. */
+const nameOf = ({ id, attempts, at }: VerdictRecord) => `verdict ${id}/${attempts}/${at}`
+
+function isNew(seen: Set<string>, name: string): boolean {
+  if (seen.has(name)) return false
+  seen.add(name)
+  return true
+}
+
 /** An attempt is paid for once, however often its record was appended. */
 function foldUsage(restored: Restored, seen: Set<string>, usage: Usage, now: number): void {
   if (usage.stage !== JUDGE_STAGE) return
-  const name = `${usage.subject}/${usage.attempt}`
-  if (seen.has(name)) return
-  seen.add(name)
+  if (!isNew(seen, `usage ${usage.subject}/${usage.attempt}`)) return
   const spent = {
     tokens: usage.inputTokens + usage.outputTokens,
     money: moneyMicros(usage.cost),
@@ -91,14 +103,15 @@ function attemptsOf({ documents }: Restored, key: string): number {
 
 function foldVerdict(
   { documents }: Restored,
-  { subscription, outcome }: VerdictRecord,
+  { subscription, candidateId, outcome }: VerdictRecord,
   suspendAfter: number,
 ): void {
   const key = judgeKey(subscription)
   const held = documents.get(key)
-  const before = (held?.value as JudgeState | undefined)?.failures ?? 0
-  const failures = outcome === 'failed' ? (before + 1) % suspendAfter : 0
-  documents.set(key, { version: (held?.version ?? 0) + 1, value: { failures } })
+  const before = (held?.value as JudgeState | undefined)?.failed ?? []
+  const failed = failedAfter(before, candidateId, outcome === 'failed')
+  const value: JudgeState = { failed: failed.length < suspendAfter ? failed : [] }
+  documents.set(key, { version: (held?.version ?? 0) + 1, value })
 }
 
 /** An end stands, whatever else is read of the question (A1). */

@@ -4,6 +4,7 @@ import { criterionHash } from '#kernel/domain/criterion-hash.ts'
 import { costMicros, moneyText } from '#kernel/domain/model-price.ts'
 import { createBreaker } from './breaker.ts'
 import { outcomeOf } from './confidence-band.ts'
+import { failedAfter } from './finish-batch.ts'
 import { itemsThatFit, tokensBound } from './plan-call.ts'
 import { promptOf } from './prompt.ts'
 import { shareUsage } from './share-usage.ts'
@@ -115,5 +116,26 @@ describe('a breaker', () => {
     assert.ok(breaker.mayCall(203))
     breaker.report(false, 204)
     assert.ok(breaker.mayCall(205) && breaker.mayCall(205))
+  })
+  it('learns nothing from a call that was not made', () => {
+    const breaker = createBreaker({ failuresMax: 2, openMs: 100 })
+    breaker.report(true, 0)
+    assert.ok(breaker.mayCall(1))
+    breaker.withdraw()
+    breaker.report(true, 1)
+    assert.equal(breaker.mayCall(100), false)
+    assert.ok(breaker.mayCall(101))
+    breaker.withdraw()
+    assert.ok(breaker.mayCall(102), 'another one may try')
+    assert.equal(breaker.mayCall(103), false)
+  })
+})
+
+describe('failures in a row', () => {
+  it('are counted by candidate, and end with any other outcome', () => {
+    const after = (...steps: [string, boolean][]) =>
+      steps.reduce<string[]>((failed, [id, isFailure]) => failedAfter(failed, id, isFailure), [])
+    assert.deepEqual(after(['a', true], ['b', true], ['a', true]), ['a', 'b'])
+    assert.deepEqual(after(['a', true], ['b', false], ['c', true]), ['c'])
   })
 })

@@ -1,7 +1,8 @@
 /**
  * Money before and after a call: reserved from every budget under its limit, then settled with what
  * was really used (I8). Both are part of a commit, so a crash leaves either nothing or a
- * reservation, which expires.
+ * reservation, which expires. What is held is counted apart from what is paid: a rebuild counts again
+ * what was paid, while reservations live and die with the store that they are in.
  */
 import {
   type BudgetLimit,
@@ -28,6 +29,9 @@ import {
 
 /** The host's name for the due queue of this partition; the type keeps it the same word. */
 export const DUE_QUEUE: typeof OWN_QUEUE = 'own'
+
+/** Where counters keep what is held. */
+const HELD = 'held'
 
 /** An upper bound of one call, or what it used. */
 export interface Spending extends Tokens {
@@ -74,8 +78,11 @@ export function reserve(unit: UnitOfWork, request: ReserveRequest): Reserved {
   )
   for (const { counter, amount, ttlMs } of amounts) {
     const limited = limits.find(each => each.counter === counter)
-    if (amount > 0) unit.add({ counter, amount, ttlMs, limit: limited?.limit })
+    if (amount > 0) unit.add({ counter, part: HELD, amount, ttlMs, limit: limited?.limit })
   }
+  // A store that went back knows of a call that began, and not of its attempt: nobody settles it.
+  const left = unit.get<Reservation>(reservationKey(id))
+  if (left && !left.isReleased) giveBack(unit, left)
   const reservation: Reservation = { amounts, isReleased: false }
   unit.put(reservationKey(id), reservation)
   unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), unit.now + request.expiresMs)
@@ -90,6 +97,22 @@ function countAttempt(unit: UnitOfWork, subscription: string, candidateId: strin
 }
 
 /**
+ * Notes attempts that were made. A rebuild knows of those that were charged alone, so an attempt
+ * that was under way meanwhile must be noted with its charge, or the next would have its number.
+ */
+export function keepAttempts(
+  unit: UnitOfWork,
+  subscription: string,
+  made: readonly { candidateId: string; attempt: number }[],
+): void {
+  for (const { candidateId, attempt } of made) {
+    const key = judgedKey(subscription, candidateId)
+    const known = unit.get<JudgedDocument>(key)?.attempts ?? 0
+    if (known < attempt) unit.put(key, { attempts: attempt }, { ttlMs: JUDGED_TTL_MS })
+  }
+}
+
+/**
  * Charges what a call used instead of what it held. Answers false when that was done before: a
  * commit whose answer was lost may have taken effect.
  */
@@ -97,9 +120,10 @@ export function settle(unit: UnitOfWork, id: string, used: Spending): boolean {
   const key = reservationKey(id)
   const held = unit.get<Reservation>(key)
   if (!held) return false
-  for (const { counter, what, amount, ttlMs } of held.amounts) {
-    const change = amountOf(used, what) - (held.isReleased ? 0 : amount)
-    if (change !== 0) unit.add({ counter, amount: change, ttlMs })
+  if (!held.isReleased) giveBack(unit, held)
+  for (const { counter, what, ttlMs } of held.amounts) {
+    const amount = amountOf(used, what)
+    if (amount > 0) unit.add({ counter, amount, ttlMs })
   }
   unit.remove(key)
   unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), null)
@@ -112,10 +136,14 @@ export function release(unit: UnitOfWork, id: string): void {
   const held = unit.get<Reservation>(key)
   unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), null)
   if (!held || held.isReleased) return
-  for (const { counter, amount, ttlMs } of held.amounts) {
-    if (amount > 0) unit.add({ counter, amount: -amount, ttlMs })
-  }
+  giveBack(unit, held)
   unit.put(key, { ...held, isReleased: true }, { ttlMs: RESERVATION_TTL_MS })
+}
+
+function giveBack(unit: UnitOfWork, { amounts }: Reservation): void {
+  for (const { counter, amount, ttlMs } of amounts) {
+    if (amount > 0) unit.add({ counter, part: HELD, amount: -amount, ttlMs })
+  }
 }
 
 /** Who pays for judging: the same counters that activations and runs go to. */

@@ -32,6 +32,8 @@ interface Entry {
 
 export interface CounterChange {
   counter: string
+  /** Kept apart from the writer's own field: a rebuild that sets the one leaves the other alone. */
+  part?: string
   amount: number
   limit?: number
   ttlMs: number

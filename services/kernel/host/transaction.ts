@@ -91,6 +91,9 @@ async function decideOnce<T>(
 
 function commitOf<T>(request: TransactionRequest<T>, changes: UnitChanges): Commit {
   const { expect, put, due } = changes
-  const add = changes.add.map(change => ({ ...change, field: request.field }))
+  const add = changes.add.map(({ part, ...change }) => ({
+    ...change,
+    field: part === undefined ? request.field : `${request.field}/${part}`,
+  }))
   return { tenant: request.tenant, expect, put, add, due, ...request.shape(changes) }
 }

@@ -486,6 +486,19 @@ describe('due entries', () => {
     await next.runDue()
     assert.deepEqual(fired(), [{ id: 'a', count: 0 }])
   })
+  it('are found again in a store that was empty for less than a check', async () => {
+    const owner = ownerIn('one', dueStep())
+    await run(owner, 'a', { dueAt: START + 1000 })
+    const before = bench.store.snapshot()
+    bench.store.flush()
+    await owner.runDue()
+    bench.store.restore(before)
+    await bench.clock.advance(1000)
+    for (let second = 0; second < 30; second++) await owner.check()
+    await owner.runDue()
+    assert.deepEqual(fired(), [{ id: 'a', count: 0 }])
+    assert.deepEqual(rebuilds, ['one'])
+  })
 })
 
 describe('a store that shares a transaction with the log', () => {

@@ -65,6 +65,7 @@ interface Self<T> {
   logged: Map<string, LoggedFence>
   /** Tenants whose store is known to have lost commits. */
   lost: Set<string>
+  checks: number
   name: string
   fenceKey: string
   outbox: string
@@ -112,6 +113,7 @@ export function createPartitionOwner<T>(
     seen: new Map(),
     logged: new Map(),
     lost: new Set(),
+    checks: 0,
     name,
     fenceKey: `fence/${name}`,
     outbox: `outbox/${name}`,
@@ -369,11 +371,21 @@ async function runDue<T>(self: Self<T>): Promise<void> {
   }
 }
 
+/**
+ * Checks between two looks at due queues that were found empty: a store that was emptied and came
+ * back between two checks shows nothing of it but an empty queue in between.
+ */
+const LOOK_AGAIN_EVERY = 30
+
 async function check<T>(self: Self<T>): Promise<void> {
+  self.checks += 1
+  const isLookedAt = self.checks % LOOK_AGAIN_EVERY === 0
   // What waits in outboxes and due queues does not wait for the tenant's next record.
   for (const tenant of self.wanted) await flushPending(self, await acquire(self, tenant))
   if (self.world.store.atomicWithLog) return
-  for (const [tenant, { fence }] of [...self.states]) {
+  for (const [tenant, state] of [...self.states]) {
+    const { fence } = state
+    if (isLookedAt) state.hasDue = true
     const { found } = await readFence(self, tenant)
     const { incarnation, epoch, seq } = fence
     const fits = found.incarnation === incarnation && found.epoch === epoch && found.seq === seq

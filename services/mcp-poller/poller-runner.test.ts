@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { mcpOffer } from '#kernel/domain/mcp-offer.ts'
 import { AmbitError } from '#kernel/errors.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
 import { McpFailure } from '#kernel/ports/mcp-client.ts'
 import {
   createPollerBench,
@@ -42,8 +43,8 @@ async function during<T>(call: Promise<T>): Promise<T> {
   return call
 }
 
-async function start(name = 'one') {
-  const poller = await during(bench.start(name))
+async function start(name = 'one', seenAs?: (log: EventLog) => EventLog) {
+  const poller = await during(bench.start(name, seenAs))
   running.push(poller)
   return poller
 }
@@ -111,6 +112,42 @@ describe('an observation', () => {
       bench.cursors().map(({ deleted }) => deleted),
       [true],
     )
+  })
+})
+
+describe('a first position whose append seemed to fail (F4)', () => {
+  /** The append was written and its answer lost, and the table hears of it late. */
+  const unsure = (log: EventLog): EventLog => {
+    let isLost = true
+    const isPosition = (topics: string[]) => topics.includes('cursors')
+    return {
+      ...log,
+      async append(records) {
+        const positions = await log.append(records)
+        if (!isLost || !isPosition(records.map(({ topic }) => topic))) return positions
+        isLost = false
+        throw new AmbitError('log-unavailable', 'the answer was lost')
+      },
+      follow(options) {
+        if (!isPosition(options.topics)) return log.follow(options)
+        return log.follow({
+          ...options,
+          async onRecords(records) {
+            await bench.clock.sleep(4000)
+            await options.onRecords(records)
+          },
+        })
+      },
+    }
+  }
+
+  it('is not found anew past what came in between', async () => {
+    await bench.subscription('s1')
+    await start('one', unsure)
+    await bench.clock.until(() => bench.cursors().length === 1)
+    items.push('between')
+    await seconds(20)
+    assert.deepEqual(emitted(), ['between'])
   })
 })
 

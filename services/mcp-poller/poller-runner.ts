@@ -69,6 +69,8 @@ interface Self {
   states: Map<string, ObservationState>
   /** Keys under which a former owner wrote late. */
   late: Set<string>
+  /** Keys whose last position may have been written, or not. */
+  unsure: Set<string>
   partitions: number
   assigned: Set<number>
   polling: Map<string, Promise<void>>
@@ -124,7 +126,7 @@ async function openPoller(world: PollerWorld): Promise<Self> {
   })
   const ends = await log.endOffsets(['cursors'])
   return {
-    ...{ world, writer, random, cursors, book, states, late },
+    ...{ world, writer, random, cursors, book, states, late, unsure: new Set<string>() },
     agenda: createPollAgenda({ random }),
     gates: createPollGates(world.admit),
     partitions: Math.max(1, ends.length),
@@ -185,9 +187,10 @@ async function pollDue(self: Self): Promise<void> {
     const observation = self.book.get(key)
     const what = observation && dueFor(self, observation)
     if (!observation || !what || !self.gates.enter(observation)) continue
-    const work = (what === 'poll' ? poll : probe)(self, observation)
-    const done = work
+    const done = makeSure(self, key)
+      .then(() => (what === 'poll' ? poll : probe)(self, observation))
       .catch(error => {
+        self.unsure.add(key)
         self.world.logger.warn({ step: 'mcp-poller', err: error }, 'poll not written; read again')
       })
       .finally(() => {
@@ -196,6 +199,17 @@ async function pollDue(self: Self): Promise<void> {
       })
     self.polling.set(key, done)
   }
+}
+
+/**
+ * An append that failed may have been written all the same. A first position that is found a second
+ * time would pass what came in between, so what was written is looked at before anything is read.
+ */
+async function makeSure({ unsure, cursors, states }: Self, key: string): Promise<void> {
+  if (!unsure.has(key)) return
+  await cursors.barrier()
+  states.delete(key)
+  unsure.delete(key)
 }
 
 async function poll(self: Self, observation: Observation): Promise<void> {

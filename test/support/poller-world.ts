@@ -19,6 +19,7 @@ import { openLiveTables } from '#kernel/host/live-tables.ts'
 import { createMcpConnections } from '#kernel/host/mcp-connections.ts'
 import { createRecordWriter, type RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Running } from '#kernel/host/run-process.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
 import {
   type McpCall,
@@ -124,8 +125,9 @@ export function createPollerBench({ partitions = 2 } = {}) {
     /** Events by their first appearance; `repeats` counts those that came again. */
     events: () => eventsIn(log),
     cursors: () => cursorsIn(log),
-    /** A process; after `crash` none of its calls is answered. */
-    start: (name: string) => startProcess({ clock, log, store, servers, writer }, name),
+    /** A process, with its own view of the log; after `crash` none of its calls is answered. */
+    start: (name: string, seenAs: (log: EventLog) => EventLog = own => own) =>
+      startProcess({ clock, log, store, servers, writer, seenAs }, name),
   }
 }
 
@@ -135,13 +137,15 @@ interface ProcessWorld {
   store: ReturnType<typeof createMemoryStateStore>
   servers: Map<string, FakeServer>
   writer: RecordWriter
+  seenAs(log: EventLog): EventLog
 }
 
 async function startProcess(
-  { clock, log, store, servers, writer }: ProcessWorld,
+  { clock, log, store, servers, writer, seenAs }: ProcessWorld,
   name: string,
 ): Promise<Running & { crash(): void }> {
-  const own = { log: log.open(name), store: store.open(name) }
+  const instance = log.open(name)
+  const own = { log: seenAs(instance), store: store.open(name) }
   let randoms = 0
   const ids = { random: () => `${name}${++randoms}`.padEnd(32, '0') }
   const tables = await openLiveTables({
@@ -163,7 +167,7 @@ async function startProcess(
     random: () => 0,
   })
   return {
-    crash: () => own.log.crash(),
+    crash: () => instance.crash(),
     async stop() {
       await poller.stop()
       await mcp.stop()

@@ -3,6 +3,7 @@
 import { AGENTS } from './agent/agents.ts'
 import { BUGS } from './bugs/all-bugs.ts'
 import { wanted } from './coverage.ts'
+import { MEANING } from './meaning/meaning.ts'
 import { runSeed } from './run-seed.ts'
 import { SCHEDULES } from './schedules/schedules.ts'
 import type { SimWorld } from './sim-world.ts'
@@ -15,4 +16,4 @@ const PIPELINE: SimWorld = {
   run: ({ bug, ...order }) => runSeed({ ...order, bug: BUGS.find(({ name }) => name === bug) }),
 }
 
-export const WORLDS: readonly SimWorld[] = [PIPELINE, SCHEDULES, AGENTS]
+export const WORLDS: readonly SimWorld[] = [PIPELINE, SCHEDULES, MEANING, AGENTS]

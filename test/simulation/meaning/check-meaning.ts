@@ -1,0 +1,41 @@
+/** All invariants over a finished seed of meaning. */
+import { checkFates, checkMatching, checkMessages, checkOffsets } from '../check-fates.ts'
+import type { Violation } from '../violation.ts'
+import { checkCalls } from './check-calls.ts'
+import { checkMoney } from './check-money.ts'
+import { checkLive, checkPolls } from './check-polls.ts'
+import { checkOutcomes, checkVerdicts } from './check-verdicts.ts'
+import { readMeaning } from './meaning-timeline.ts'
+import { type MeaningRun, unfinished } from './play-meaning.ts'
+
+/** Violations kept for one invariant: the first ones tell. */
+const KEPT = 3
+
+export async function checkMeaning(run: MeaningRun): Promise<Violation[]> {
+  const { world, facts } = run
+  const found: Violation[] = facts.surprises.map(text => ({ invariant: 'surprise', text, ids: [] }))
+  const open = unfinished(run)
+  for (const text of open) found.push({ invariant: 'I1', text, ids: [text.split(' ')[0] ?? ''] })
+  if (!run.isFinished && open.length === 0) {
+    found.push({ invariant: 'I1', text: 'it was quiet too late', ids: [] })
+  }
+  const timeline = readMeaning(world)
+  found.push(
+    ...checkMatching(world, timeline),
+    ...checkFates(world, timeline),
+    ...checkMessages(world, timeline),
+    ...checkOffsets(world, timeline),
+    ...checkVerdicts(run, timeline),
+    ...checkOutcomes(run, timeline),
+    ...(await checkMoney(run, timeline)),
+    ...checkCalls(run, timeline),
+    ...checkPolls(run, timeline),
+    ...checkLive(run),
+  )
+  const counts = new Map<string, number>()
+  return found.filter(({ invariant }) => {
+    const count = (counts.get(invariant) ?? 0) + 1
+    counts.set(invariant, count)
+    return count <= KEPT
+  })
+}

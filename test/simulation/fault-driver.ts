@@ -5,10 +5,7 @@ import type { Fault } from './faults.ts'
 import type { Written } from './history.ts'
 import type { Random } from './random.ts'
 import { CONTINUITY_MS } from './services.ts'
-import type { Node, World } from './world.ts'
-
-/** Plays one fault upon the world. */
-export type Act = (world: World, random: Random) => void | Promise<void>
+import type { Act, Node, World } from './world.ts'
 
 const ACTS: Partial<Record<Fault, Act>> = {
   F1: (world, random) => {

@@ -7,7 +7,6 @@ import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-sto
 import { AmbitError } from '#kernel/errors.ts'
 import { createRecordCodec, type RecordCodec } from '#schemas/codec.ts'
 import { topicRow } from '#topologies/topics.ts'
-import type { Act } from './fault-driver.ts'
 import type { FaultWorld } from './fault-world.ts'
 import { chooseFaults, type Fault, type Faults, PIPELINE_FAULTS } from './faults.ts'
 import { faultyLog, logHooks } from './faulty-log.ts'
@@ -44,6 +43,9 @@ export interface Node {
   /** Kept down until something starts it (F30). */
   isHeldDown: boolean
 }
+
+/** Plays one fault upon the world. */
+export type Act = (world: World, random: Random) => void | Promise<void>
 
 /** What kind of world it is: who runs in it, and what can go wrong. */
 export interface WorldPlan {

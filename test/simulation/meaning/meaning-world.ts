@@ -4,12 +4,11 @@
  */
 import type { JudgeSettings } from '#services/evaluator/judge/judge-settings.ts'
 import { createFacts, type Facts } from '../facts.ts'
-import type { Act } from '../fault-driver.ts'
 import type { Fault } from '../faults.ts'
 import { createRandom, type Random } from '../random.ts'
 import type { Outside } from '../services.ts'
 import type { SimProcess } from '../sim-process.ts'
-import { type Bug, createWorld, TENANTS, type World, type WorldPlan } from '../world.ts'
+import { type Act, type Bug, createWorld, TENANTS, type World, type WorldPlan } from '../world.ts'
 import { createScriptedServers, type ScriptedServers } from './scripted-mcp.ts'
 import { createScriptedModels, type ScriptedModels } from './scripted-model.ts'
 import { createTextBook } from './text-book.ts'

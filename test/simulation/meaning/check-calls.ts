@@ -67,19 +67,20 @@ function checkCached({ verdicts, usage, judged }: MeaningTimeline): Violation[] 
   })
 }
 
-/** So many calls for each candidate and model, and as many again after each disturbance. */
-function checkAttempts(
-  run: MeaningRun,
-  { verdicts, firstCandidate }: MeaningTimeline,
-): Violation[] {
-  const { settings, world } = run
+/**
+ * So many calls for each candidate and model, and as many again after each disturbance and each
+ * time that it was read anew: what failed is judged again.
+ */
+function checkAttempts({ settings, world }: MeaningRun, timeline: MeaningTimeline): Violation[] {
+  const { verdicts, firstCandidate, candidates } = timeline
+  const sighted = Map.groupBy(candidates, each => each.value.candidateId)
   const disturbances = world.history.incidents.filter(({ text }) => DISTURBANCE.test(text))
   return verdicts.flatMap(({ at, value }) => {
     const from = firstCandidate.get(value.candidateId)?.at ?? 0
     const own = disturbances.filter(each => each.at >= from && each.at <= at).length
-    const most = settings.attemptsMax * settings.names.length * (1 + own)
-    if (value.attempts <= most) return []
-    const text = `${value.candidateId} was asked about ${value.attempts} times, ${own} disturbances`
+    const times = (sighted.get(value.candidateId)?.length ?? 1) + own
+    if (value.attempts <= settings.attemptsMax * settings.names.length * times) return []
+    const text = `${value.candidateId} was asked about ${value.attempts} times, read ${times} times`
     return [violation(text, value.candidateId)]
   })
 }

@@ -17,7 +17,7 @@ import {
   planTexts,
 } from './meaning-plan.ts'
 import { createMeaningWorld, type MeaningBug, type MeaningWorld } from './meaning-world.ts'
-import { offerOf, type SimServer, urlOf } from './scripted-mcp.ts'
+import { type SimServer, urlOf } from './scripted-mcp.ts'
 
 export interface MeaningRun extends MeaningWorld {
   isFaultless: boolean
@@ -303,5 +303,3 @@ function unjudged({ world }: Pick<MeaningWorld, 'world'>): string[] {
     })
   return [...new Set(waiting)]
 }
-
-export const hashOf = (server: SimServer) => offerOf(server).hash

@@ -1,4 +1,4 @@
-/** What became of the items of MCP servers: none lost, none doubled, none read without permission. */
+/** What became of the items of MCP servers: none lost, none doubled, none read unallowed. */
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { identityScopeOf, observationIdOf } from '#kernel/domain/observation.ts'
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
@@ -97,7 +97,7 @@ function checkPositions(observed: Observed): Violation[] {
   return []
 }
 
-/** Every item that came after the position was found has an event, changed ones their last state. */
+/** Every item that came after the position was found has an event, of its last state if watched. */
 function checkItems(observed: Observed): Violation[] {
   const { server, events, id, isChanged, positions } = observed
   const baseline = baselineOf(observed)

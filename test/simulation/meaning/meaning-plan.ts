@@ -1,4 +1,4 @@
-/** What is written in a seed: words that conditions ask for, texts that say them, who observes what. */
+/** What is written in a seed: words that conditions ask for, texts that say them, observations. */
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { PolicyInput } from '#kernel/domain/policy.ts'
 import type { SubscriptionInput } from '#kernel/domain/subscription.ts'

@@ -1,4 +1,4 @@
-/** I1, I8, I15 and F18, F19 over judged and polled worlds, and the bugs that the checks must find. */
+/** I1, I8, I15 under F18 and F19, and the bugs that the checks must find. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { runMeaning } from './meaning.ts'

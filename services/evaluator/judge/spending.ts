@@ -1,8 +1,8 @@
 /**
  * Money before and after a call: reserved from every budget under its limit, then settled with what
  * was really used (I8). Both are part of a commit, so a crash leaves either nothing or a
- * reservation, which expires. What is held is counted apart from what is paid: a rebuild counts again
- * what was paid, while reservations live and die with the store that they are in.
+ * reservation, which expires. What is held is counted apart from what is paid: a rebuild counts
+ * again what was paid, while reservations live and die with the store that they are in.
  */
 import {
   type BudgetLimit,

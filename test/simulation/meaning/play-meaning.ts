@@ -1,4 +1,4 @@
-/** One seed of meaning, from the first connector to an idle minute in which nobody may ask a model. */
+/** One seed of meaning, from the first connector to an idle minute without any model call. */
 import { connectorSchema } from '#kernel/domain/connector.ts'
 import type { Fate } from '#kernel/domain/fate.ts'
 import { isFinal } from '#kernel/domain/fate.ts'

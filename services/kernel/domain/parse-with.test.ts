@@ -39,6 +39,9 @@ describe('what is refused', () => {
 
   it('names the forms of a schedule to someone who writes a cron line', () => {
     const said = messageOf(scheduleSchema, { cron: '0 9 * * *' })
-    assert.match(said, /\{once, tzid\}, \{dtstart, tzid, rrule\} or \{anchor\}.*docs\/schedules\.md/)
+    assert.match(
+      said,
+      /\{once, tzid\}, \{dtstart, tzid, rrule\} or \{anchor\}.*docs\/schedules\.md/,
+    )
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Anchor } from '../trigger.ts'
 import { anchorsOf, lostAnchor } from './anchors-of.ts'
-import type { CalendarObject } from './calendar-object.ts'
+import type { CalendarObject, Meeting } from './calendar-object.ts'
 import { changeOf, compareObjects } from './compare-objects.ts'
 import { expandObject, nextInstances } from './expand-object.ts'
 import { parseIcs } from './parse-ics.ts'
@@ -148,6 +148,41 @@ describe('exceptions of a series', () => {
   })
   it('who cancels the series cancels its exceptions', () => {
     assert.deepEqual(starts(objectOf(`${WEEKLY}|STATUS:CANCELLED`, moved)), [])
+  })
+})
+
+describe('a series without an end', () => {
+  const at = `${ZONE}:20261026T090000`
+  const later = `RECURRENCE-ID;RANGE=THISANDFUTURE;${at}|DTSTART;${at}`
+  /** Starts that are asked for in vain would be thousands. */
+  const search = (object: CalendarObject, isWanted: (summary: string) => boolean) => {
+    let looks = 0
+    const accept = ({ status, summary }: Meeting) => {
+      looks += 1
+      return status !== 'cancelled' && isWanted(summary)
+    }
+    const query = { edge: 'start' as const, afterMs: FROM, limit: 9, accept }
+    const found = nextInstances(object, query).map(({ startMs }) => minute(startMs))
+    return { found, isShort: looks < 20 }
+  }
+  it('is not searched when it is cancelled', () => {
+    const cancelled = objectOf(`${WEEKLY}|STATUS:CANCELLED`)
+    assert.deepEqual(
+      search(cancelled, () => true),
+      { found: [], isShort: true },
+    )
+  })
+  it('is not searched when only an exception of it is wanted', () => {
+    const object = objectOf(WEEKLY, `RECURRENCE-ID;${at}|DTSTART;${at}|SUMMARY:Planning`)
+    const isWanted = (summary: string) => summary === 'Planning'
+    assert.deepEqual(search(object, isWanted), { found: ['10-26T08:00'], isShort: true })
+  })
+  it('is searched up to where an exception ends it, and from where one makes it wanted', () => {
+    const object = objectOf(WEEKLY, `${later}|SUMMARY:Planning`)
+    const first = search(object, summary => summary === 'Stand-up')
+    assert.deepEqual(first, { found: ['10-19T07:00'], isShort: true })
+    const [begin] = search(object, summary => summary === 'Planning').found
+    assert.equal(begin, '10-26T08:00')
   })
 })
 

@@ -65,9 +65,11 @@ export function nextInstances(object: CalendarObject, query: InstanceQuery): Ins
   for (const exception of object.exceptions) take(exceptionInstance(object, exception))
   if (!main) return inOrder().slice(0, limit)
   const plan = planOf(object, main, edge)
+  const untilMs = acceptedUntil(object, main, { plan, accept })
+  if (untilMs === Number.NEGATIVE_INFINITY) return inOrder().slice(0, limit)
   let looks = 0
   for (const base of seriesStarts(object, main, afterMs - plan.latestMs)) {
-    if (++looks > LOOKS_MAX || base + plan.earliestMs >= beforeMs) break
+    if (++looks > LOOKS_MAX || base >= untilMs || base + plan.earliestMs >= beforeMs) break
     if (found.length >= limit && base + plan.earliestMs > at(inOrder()[limit - 1] as Instance))
       break
     if (!plan.named.has(base)) take(baseInstance(object, main, { base, plan }))
@@ -105,6 +107,21 @@ function planOf(object: CalendarObject, main: Meeting, edge: Edge): Plan {
     earliestMs: Math.min(...shifts) - slack,
     latestMs: Math.max(...shifts) + Math.max(...spans) + slack,
   }
+}
+
+/**
+ * From where on the series itself gives nothing that is accepted, so that an endless one that was
+ * cancelled is not searched to the end of time.
+ */
+function acceptedUntil(
+  object: CalendarObject,
+  main: Meeting,
+  { plan, accept }: { plan: Plan; accept(meeting: Meeting): boolean },
+): number {
+  const rulings = [{ fromMs: Number.NEGATIVE_INFINITY, exception: main }, ...plan.future]
+  const last = rulings.findLastIndex(({ exception }) => accept(asIn(object, exception)))
+  if (last < 0) return Number.NEGATIVE_INFINITY
+  return rulings[last + 1]?.fromMs ?? Number.POSITIVE_INFINITY
 }
 
 /** Seconds on its clock by which an exception moves its instance. */
@@ -145,17 +162,20 @@ function nameIn({ start, allDay }: Meeting, atMs: number): string {
 }
 
 function instanceOf(
-  { uid, main }: CalendarObject,
+  object: CalendarObject,
   meeting: Meeting,
   { startMs, recurrenceId }: { startMs: number; recurrenceId: string | null },
 ): Instance {
-  // Who cancels the series cancels its exceptions.
-  const isCancelled = main?.status === 'cancelled'
   return {
-    uid,
+    uid: object.uid,
     recurrenceId,
     startMs,
     endMs: endOf(startMs, meeting.span, meeting.start.zone),
-    meeting: isCancelled ? { ...meeting, status: 'cancelled' } : meeting,
+    meeting: asIn(object, meeting),
   }
+}
+
+/** Who cancels the series cancels its exceptions. */
+function asIn({ main }: CalendarObject, meeting: Meeting): Meeting {
+  return main?.status === 'cancelled' ? { ...meeting, status: 'cancelled' } : meeting
 }

@@ -34,7 +34,7 @@ function firedOutput(entry: ScheduleEntry, firing: Firing, nowMs: number): Outpu
     timeMs: instant.atMs,
     nowMs,
     // An edit in the moment of the instant must not make two messages of it.
-    dedupKey: kind === 'anchor' ? undefined : `due/${instant.atMs}`,
+    dedupKey: occurrenceOf(instant),
     data: {
       scheduledTime: iso(instant.atMs),
       late: lateMs > ON_TIME_MS,
@@ -43,6 +43,13 @@ function firedOutput(entry: ScheduleEntry, firing: Firing, nowMs: number): Outpu
       ...meetingOf(instant),
     },
   })
+}
+
+/** Meetings may share an instant. */
+function occurrenceOf({ atMs, anchor }: DueInstant): string {
+  if (!anchor) return `due/${atMs}`
+  const { calendar, uid, recurrenceId } = anchor
+  return `due/${atMs}/${hashId('m', calendar, uid, recurrenceId ?? '')}`
 }
 
 function meetingOf({ anchor }: DueInstant) {

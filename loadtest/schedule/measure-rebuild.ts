@@ -65,6 +65,7 @@ async function index(): Promise<number> {
   const reader = createPartitionReader({
     ...{ log, codec, clock: systemClock, logger: silentLogger, index: schedules },
     onMarkBehind: () => {},
+    onEntry: () => {},
     onChange: () => {
       if (reader.owned().size === PARTITIONS.length) resolve()
     },

@@ -63,8 +63,6 @@ export interface ScheduleCase {
   coming(afterMs: number, limit: number): DueInstant[]
   /** Ms by which the dispatch of an instant is put off. */
   jitter(instant: DueInstant): number
-  /** Was this meeting's reminder known before it was due? */
-  isKnown(instant: DueInstant): boolean
 }
 
 const MINUTE_MS = 60_000
@@ -192,7 +190,7 @@ function fireAll(at: ScheduleCase, due: DueInstant[]): Fates {
  */
 function decideAnchors(at: ScheduleCase, due: DueInstant[]): Fates {
   const isPast = ({ anchor, atMs }: DueInstant) => (anchor?.toldMs ?? 0) >= atMs
-  const past = due.filter(instant => isPast(instant) && !at.isKnown(instant))
+  const past = due.filter(isPast)
   const real = due.filter(instant => !past.includes(instant))
   const gaps = gapOf(past, 'set-in-the-past')
   if (at.isBefore) {

@@ -4,7 +4,9 @@
  *
  * - S1 An entry that is being dispatched is nobody else's; its fate is applied when it is durable.
  * - S2 After an append that may or may not have happened, the entry is decided again.
- * - S3 At most `UNMARKED_MAX` events of a partition are without a mark, so that a new owner finds
+ * - S3 Meetings are decided with calendars that were read to their end after the moment was taken, so
+ *   what was changed by then is known.
+ * - S4 At most `UNMARKED_MAX` events of a partition are without a mark, so that a new owner finds
  *   them.
  */
 import type { FindAnchors } from '#kernel/domain/schedule/coming-instants.ts'
@@ -22,6 +24,8 @@ export interface DispatcherWorld {
   writer: RecordWriter
   index: ScheduleIndex
   findAnchors(tenant: string): FindAnchors
+  /** Resolves when every change of a calendar that was made before the call is known. */
+  readCalendars(): Promise<void>
   /** Who is to be told about a subscription. */
   ownerOf(tenant: string, id: string): { owner: string; agent: string; name: string } | undefined
   /** Version of the zone database. */
@@ -47,15 +51,52 @@ export interface Dispatcher {
   owe(entry: ScheduleEntry): void
 }
 
-/** Entries of one append. */
+/** Entries of one batch. */
 const BATCH = 1000
-/** Events of a partition that may be without a mark (S3). */
+/** Events of a partition that may be without a mark (S4). */
 export const UNMARKED_MAX = 20_000
+
+type Decided = [ScheduleEntry, Decision]
 
 export function createDispatcher(world: DispatcherWorld): Dispatcher {
   const { log, writer, index } = world
   let owed = new Set<ScheduleEntry>()
   let unmarked = new Map<number, number>()
+  const settle = (decided: Decided[]) => {
+    for (const [entry, decision] of decided) {
+      const { partition } = entry
+      const count = decision.firings.length + decision.gaps.length
+      if (index.holds(entry)) {
+        settleEntry(entry, decision)
+        index.putBack(entry, decision)
+        if (count > 0) owed.add(entry)
+      }
+      world.onDispatched?.(decision, entry)
+      unmarked.set(partition, (unmarked.get(partition) ?? 0) + count)
+    }
+  }
+  const dispatch = async (entries: ScheduleEntry[], moment: Moment): Promise<void> => {
+    const decided = entries.map((entry): Decided => [entry, decideOf(world, entry, moment)])
+    const outputs = decided.flatMap(([entry, decision]) =>
+      outputsOf(world, entry, decision, moment.nowMs),
+    )
+    try {
+      if (outputs.length > 0) await log.append(outputs.map(output => writer.encode(output)))
+    } catch (error) {
+      for (const entry of entries) index.putBack(entry)
+      throw error
+    }
+    settle(decided)
+  }
+  const dispatchAnchored = async (entries: ScheduleEntry[], moment: Moment): Promise<void> => {
+    try {
+      await world.readCalendars()
+    } catch (error) {
+      for (const entry of entries) index.putBack(entry)
+      throw error
+    }
+    await dispatch(entries.filter(index.holds), moment)
+  }
   return {
     get owed() {
       return owed.size
@@ -65,32 +106,10 @@ export function createDispatcher(world: DispatcherWorld): Dispatcher {
     begin(moment) {
       const taken = index.takeDue(moment.nowMs, BATCH)
       if (taken.length === 0) return undefined
-      const decided = taken.map(entry => [entry, decideOf(world, entry, moment)] as const)
-      const outputs = decided.flatMap(([entry, decision]) =>
-        outputsOf(world, entry, decision, moment.nowMs),
-      )
-      const settle = () => {
-        for (const [entry, decision] of decided) {
-          if (index.holds(entry)) {
-            settleEntry(entry, decision)
-            index.putBack(entry, decision)
-            if (decision.firings.length + decision.gaps.length > 0) owed.add(entry)
-          }
-          world.onDispatched?.(decision, entry)
-        }
-        for (const [{ partition }, { firings, gaps }] of decided) {
-          const count = firings.length + gaps.length
-          unmarked.set(partition, (unmarked.get(partition) ?? 0) + count)
-        }
-      }
-      if (outputs.length === 0) {
-        settle()
-        return Promise.resolve()
-      }
-      return log.append(outputs.map(output => writer.encode(output))).then(settle, error => {
-        for (const entry of taken) index.putBack(entry)
-        throw error
-      })
+      const anchored = taken.filter(({ kind }) => kind === 'anchor')
+      if (anchored.length === 0) return dispatch(taken, moment)
+      const others = taken.filter(({ kind }) => kind !== 'anchor')
+      return settleAll([dispatch(others, moment), dispatchAnchored(anchored, moment)])
     },
     async mark(nowMs) {
       const entries = [...owed].filter(index.holds)
@@ -106,6 +125,12 @@ export function createDispatcher(world: DispatcherWorld): Dispatcher {
       }
     },
   }
+}
+
+/** Rejects as the first of them, when all have ended. */
+export async function settleAll(running: Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
 }
 
 function decideOf(world: DispatcherWorld, entry: ScheduleEntry, moment: Moment): Decision {

@@ -13,6 +13,7 @@ import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
+import type { ScheduleEntry } from './schedule-entry.ts'
 import type { ScheduleIndex } from './schedule-index.ts'
 
 export interface PartitionReaderWorld {
@@ -23,6 +24,8 @@ export interface PartitionReaderWorld {
   index: ScheduleIndex
   /** Told the key of a mark that was overtaken by an older one of a former owner (F28). */
   onMarkBehind(key: string): void
+  /** Told an entry that is new, or whose subscription has a new version. */
+  onEntry(entry: ScheduleEntry): void
   /** Told when there may be something new to look at. */
   onChange(): void
 }
@@ -166,7 +169,9 @@ function take(world: PartitionReaderWorld, record: LogRecord): void {
   }
   const document = readable(() => world.codec.decode('table-document', value))
   if (document?.kind !== 'subscription') return
-  world.index.setSubscription(document.doc as Subscription, { key: name, partition })
+  const subscription = document.doc as Subscription
+  const entry = world.index.setSubscription(subscription, { key: name, partition })
+  if (entry) world.onEntry(entry)
 }
 
 function takeEvent({ codec, index }: PartitionReaderWorld, { key, value }: LogRecord): void {

@@ -6,13 +6,14 @@ import { objectKey } from '#kernel/domain/object-key.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import type { Change, Notice } from '#schemas/generated/records.ts'
 import { createManualClock, type ManualClock } from '#test/support/manual-clock.ts'
 import { meetingIn } from '#test/support/meeting-sample.ts'
 import { type Given, scheduled } from '#test/support/schedule-sample.ts'
-import { type RunningScheduler, runScheduler } from './run-scheduler.ts'
+import { type RunningScheduler, runScheduler, type SchedulerWorld } from './run-scheduler.ts'
 
 const NOON = Date.UTC(2026, 5, 1, 12)
 const MINUTE = 60_000
@@ -57,14 +58,37 @@ async function stop(scheduler: RunningScheduler): Promise<void> {
   await clock.until(() => isOver)
 }
 
-async function start(name = 'one') {
+/** The log as a process has it that reads calendars so much later than everything else. */
+function slowly(inner: EventLog, lateMs: () => number): EventLog {
+  return {
+    ...inner,
+    follow: options =>
+      inner.follow({
+        ...options,
+        onRecords: async records => {
+          if (options.topics.includes('calendar.objects')) await clock.sleep(lateMs())
+          await options.onRecords(records)
+        },
+      }),
+  }
+}
+
+async function start(name = 'one', given: Partial<SchedulerWorld> & { lateMs?(): number } = {}) {
   const instance = log.open(name)
+  const { lateMs, ...ports } = given
   const scheduler = await runScheduler({
-    ...{ log: instance, store: store.open(name), clock, codec, logger: silentLogger },
+    ...{
+      log: lateMs ? slowly(instance, lateMs) : instance,
+      store: store.open(name),
+      clock,
+      codec,
+      logger: silentLogger,
+    },
     writer: createRecordWriter(codec, 'scheduler'),
     ownerOf: () => ({ owner: 'user:ana', agent: 'helper', name: 'reminder' }),
     tz: 'test',
     idleMs: 30_000,
+    ...ports,
   })
   running.push(scheduler)
   await clock.until(() => running.flatMap(each => each.status().partitions).length === 2)
@@ -82,13 +106,15 @@ async function put(given: Given): Promise<Subscription> {
   return doc
 }
 
+let version = 0
+
 async function meet(uid: string, local: string, deleted = false): Promise<void> {
   const doc = meetingIn('work', uid, local)
   const tenant = 'acme'
-  const value = { kind: 'calendar-object', tenant, id: uid, version: clock.now(), deleted, doc }
+  const value = { kind: 'calendar-object', tenant, id: uid, version: ++version, deleted, doc }
   const output = { topic: 'calendar.objects' as const, key: `acme/${uid}`, id: uid, tenant }
-  // Versions are read by nobody here; the newest record is the truth.
-  const record = { ...value, version: 1, updatedAt: clock.now() }
+  // What writes calendars has a clock of its own, which nobody goes by (F15).
+  const record = { ...value, updatedAt: clock.now() + 24 * HOUR }
   await log.open().append([writer.encode({ ...output, value: record })])
 }
 
@@ -98,6 +124,11 @@ interface Fired {
   at: number
   data: Record<string, unknown>
 }
+
+const changes = () =>
+  log.records('registry.changes').map(({ value }): Change => {
+    return codec.decode('change', value ?? new Uint8Array())
+  })
 
 /** What was appended, minutes after noon. */
 function fired(): Fired[] {
@@ -254,14 +285,11 @@ describe('scheduler and changes', () => {
     await clock.advance(1000)
     await meet('m1', '2026-06-02T15:00:00', true)
     await clock.advance(2000)
-    const changes = log.records('registry.changes').map(({ value }): Change => {
-      return codec.decode('change', value ?? new Uint8Array())
-    })
     assert.deepEqual(
-      changes.map(({ action, id, ifVersion }) => [action, id, ifVersion]),
+      changes().map(({ action, id, ifVersion }) => [action, id, ifVersion]),
       [['suspend', 's1', 1]],
     )
-    assert.match(changes[0]?.reason ?? '', /^lost anchor: the meeting m1 .* was deleted$/)
+    assert.match(changes()[0]?.reason ?? '', /^lost anchor: the meeting m1 .* was deleted$/)
   })
 
   test('two owners share the partitions, and one takes over from the other', async () => {
@@ -309,5 +337,95 @@ describe('scheduler and meetings that are gone', () => {
     await meet('m1', '2026-06-01T14:00:00', true)
     await clock.advance(2000)
     assert.equal(log.records('registry.changes').length, 1)
+  })
+})
+
+const schedule = {
+  anchor: { calendar: 'work', uid: 'm1', edge: 'start', offsetMs: -30 * MINUTE },
+}
+
+describe('scheduler and calendars that change', () => {
+  test('what a calendar was told of by the instant counts, however late it is read', async () => {
+    let lateMs = 0
+    await start('one', { lateMs: () => lateMs })
+    await meet('m1', '2026-06-01T14:00:00')
+    await put({ since: NOON, schedule })
+    await clock.advance(90 * MINUTE - 2000)
+    lateMs = 4000
+    await meet('m1', '2026-06-01T16:00:00')
+    await clock.advance(3 * HOUR)
+    assert.deepEqual(times(), [['calendar.anchor', 210]])
+  })
+
+  test('an edit in the moment of the instant makes no second occurrence of it', async () => {
+    await start()
+    await meet('m1', '2026-06-01T14:00:00')
+    await put({ since: NOON, schedule })
+    await clock.advance(90 * MINUTE)
+    const since = NOON + 90 * MINUTE - 1
+    await put({ version: 2, since, schedule: { ...schedule, missed: 'all' } })
+    await clock.advance(MINUTE)
+    assert.equal(new Set(fired().map(({ id }) => id)).size, 2)
+    const keys = log.records('ingress.calendar').map(({ value }) => {
+      return codec.decode('event', value ?? new Uint8Array()).attributes.dedupkey
+    })
+    assert.equal(new Set(keys).size, 1)
+    assert.ok(keys[0])
+  })
+
+  test('another title after the instant, while nobody watched, makes it no past one', async () => {
+    await meet('m1', '2026-06-01T14:00:00')
+    await put({ since: NOON, schedule })
+    await clock.advance(100 * MINUTE)
+    await meet('m1', '2026-06-01T14:00:00')
+    await start()
+    await clock.advance(MINUTE)
+    assert.deepEqual(times(), [['calendar.anchor', 90]])
+  })
+})
+
+describe('scheduler and meetings that nobody was told of', () => {
+  test('who resumes after the meeting has gone is told so', async () => {
+    await start()
+    await meet('m1', '2026-06-01T14:00:00')
+    await put({ since: NOON, schedule, operation: 'paused' })
+    await meet('m1', '2026-06-01T14:00:00', true)
+    await clock.advance(MINUTE)
+    assert.deepEqual(changes(), [])
+    await put({ version: 2, since: clock.now(), schedule })
+    await clock.advance(1000)
+    assert.deepEqual(
+      changes().map(({ ifVersion }) => ifVersion),
+      [2],
+    )
+  })
+
+  test('a request that an edit overtook is made again for the new version', async () => {
+    await start()
+    await meet('m1', '2026-06-01T14:00:00')
+    await put({ since: NOON, schedule })
+    await clock.advance(MINUTE)
+    await meet('m1', '2026-06-01T14:00:00', true)
+    await clock.advance(1000)
+    await put({ version: 2, since: NOON, schedule })
+    await clock.advance(1000)
+    assert.deepEqual(
+      changes().map(({ ifVersion }) => ifVersion),
+      [1, 2],
+    )
+  })
+
+  test('a loss is not forgotten while nobody knows whom to tell', async () => {
+    let owner: ReturnType<SchedulerWorld['ownerOf']>
+    await start('one', { ownerOf: () => owner })
+    await meet('m1', '2026-06-01T14:00:00')
+    await put({ since: NOON, schedule })
+    await clock.advance(MINUTE)
+    await meet('m1', '2026-06-01T14:00:00', true)
+    await clock.advance(MINUTE)
+    assert.deepEqual(changes(), [])
+    owner = { owner: 'user:ana', agent: 'helper', name: 'reminder' }
+    await clock.advance(MINUTE)
+    assert.equal(changes().length, 1)
   })
 })

@@ -8,15 +8,14 @@
  */
 
 import { createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
-import { readable } from '#kernel/domain/readable.ts'
+import { type Calendars, followCalendars } from '#kernel/host/follow-calendars.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
-import type { EventLog, Following } from '#kernel/ports/event-log.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
-import type { TableDocument } from '#schemas/generated/records.ts'
-import { createDispatcher, type Dispatcher, type DispatcherWorld } from './dispatcher.ts'
+import { createDispatcher, type Dispatcher, type DispatcherWorld, settleAll } from './dispatcher.ts'
 import { createPartitionReader, type PartitionReader } from './partition-reader.ts'
 import type { ScheduleEntry } from './schedule-entry.ts'
 import { createScheduleIndex, type ScheduleIndex } from './schedule-index.ts'
@@ -59,9 +58,10 @@ interface Self {
   reader: PartitionReader
   dispatcher: Dispatcher
   book: ReturnType<typeof createCalendarBook>
-  /** Entries of calendars that changed: their meeting may be gone. */
+  /** Entries that are new, or whose calendar changed: their meeting may be gone. */
   suspects: Set<ScheduleEntry>
-  asked: WeakSet<ScheduleEntry>
+  /** Version at which the suspension of an entry was asked for. */
+  asked: WeakMap<ScheduleEntry, number>
   alarm: AbortController
   isStopped: boolean
   isInDoubt: boolean
@@ -70,13 +70,16 @@ interface Self {
   lastMs: number
   markedMs: number
   knownPartitions: ReadonlySet<number>
-  calendars: Following | undefined
+  calendars: Calendars | undefined
 }
 
 /** Joins the owners of `subscriptions` partitions; resolves once subscribed. */
 export async function runScheduler(world: SchedulerWorld): Promise<RunningScheduler> {
   const self = build(world)
-  const calendars = await followCalendars(self)
+  const { log, codec } = world
+  const { book } = self
+  const onChange = (tenant: string, calendar: string) => calendarChanged(self, tenant, calendar)
+  const calendars = await followCalendars({ log, codec, book, onChange })
   self.calendars = calendars
   const consumption = await world.log.consume({
     group: 'scheduler',
@@ -105,17 +108,21 @@ function build(world: SchedulerWorld): Self {
   const book = createCalendarBook()
   const index = createScheduleIndex(book.find)
   const findAnchors = book.find
-  const dispatcher = createDispatcher({ ...world, index, findAnchors })
+  const readCalendars = async () => self.calendars?.barrier()
+  const dispatcher = createDispatcher({ ...world, index, findAnchors, readCalendars })
   const behind = (key: string) => {
     const entry = index.get(key)
     if (entry) dispatcher.owe(entry)
   }
   const wake = () => self.alarm.abort()
-  const reader = createPartitionReader({ ...world, index, onMarkBehind: behind, onChange: wake })
+  const reader = createPartitionReader({
+    ...{ ...world, index, onMarkBehind: behind, onChange: wake },
+    onEntry: entry => suspect(self, entry),
+  })
   const self: Self = {
     ...{ world, index, reader, dispatcher, book },
     suspects: new Set(),
-    asked: new WeakSet(),
+    asked: new WeakMap(),
     alarm: new AbortController(),
     isStopped: false,
     isInDoubt: true,
@@ -126,30 +133,14 @@ function build(world: SchedulerWorld): Self {
   return self
 }
 
-/** Every calendar, from its beginning; resolves when they are there. */
-async function followCalendars(self: Self): Promise<Following> {
-  const { log, codec } = self.world
-  const following = await log.follow({
-    topics: ['calendar.objects'],
-    from: 'beginning',
-    onRecords: records => {
-      for (const { value } of records) {
-        const document = value && readable(() => codec.decode('table-document', value))
-        if (document) takeCalendar(self, document)
-      }
-      self.alarm.abort()
-    },
-  })
-  await following.barrier()
-  return following
+function calendarChanged(self: Self, tenant: string, calendar: string): void {
+  self.index.calendarChanged(tenant, calendar)
+  for (const entry of self.index.anchoredIn(tenant, calendar)) suspect(self, entry)
+  self.alarm.abort()
 }
 
-function takeCalendar({ book, index, suspects }: Self, document: TableDocument): void {
-  const changed = book.apply(document)
-  if (!changed) return
-  const { tenant, calendar } = changed
-  index.calendarChanged(tenant, calendar)
-  for (const entry of index.anchoredIn(tenant, calendar)) suspects.add(entry)
+function suspect({ suspects }: Self, entry: ScheduleEntry): void {
+  if (entry.kind === 'anchor') suspects.add(entry)
 }
 
 async function loop(self: Self): Promise<void> {
@@ -190,11 +181,11 @@ async function round(self: Self): Promise<void> {
 
 /** Learns what happened while nobody looked; from here on somebody watches. */
 async function comeBack(self: Self): Promise<number> {
-  const { reader, index, suspects } = self
+  const { reader, index } = self
   self.knownPartitions = reader.owned()
   await self.calendars?.barrier()
   await reader.catchUp()
-  for (const entry of index.all()) if (entry.kind === 'anchor') suspects.add(entry)
+  for (const entry of index.all()) suspect(self, entry)
   const nowMs = await storeNow(self)
   self.watchedSinceMs = nowMs
   self.isInDoubt = false
@@ -235,31 +226,39 @@ async function dispatchDue(self: Self): Promise<void> {
   }
 }
 
-async function settleAll(running: Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(running)).find(({ status }) => status === 'rejected')
-  if (failed?.status === 'rejected') throw failed.reason
-}
-
 /**
- * Asks for the suspension of subscriptions whose meeting is gone, once each. Calendars are read to
- * their end first: a meeting that is only on its way is not gone.
+ * Asks for the suspension of subscriptions whose meeting is gone, once for each of their versions: a
+ * request that an edit overtook is void. Calendars are read to their end first: a meeting that is
+ * only on its way is not gone.
  */
 async function suspendLost(self: Self, nowMs: number): Promise<void> {
-  const { world, suspects, asked } = self
-  if (suspects.size === 0) return
-  if (lostOf(self, nowMs).length > 0) await self.calendars?.barrier()
-  const lost = lostOf(self, nowMs)
-  const outputs = lost.flatMap(each => each.outputs)
-  if (outputs.length > 0) await world.log.append(outputs.map(each => world.writer.encode(each)))
-  for (const { entry } of lost) asked.add(entry)
-  suspects.clear()
+  const { world, asked } = self
+  if (self.suspects.size === 0) return
+  if (lostOf(self).length > 0) await self.calendars?.barrier()
+  const lost = lostOf(self).map(each => ({ ...each, version: each.entry.version }))
+  const { suspects } = self
+  // What comes to light from here on is looked at in the next round.
+  self.suspects = new Set()
+  try {
+    const outputs = lost.flatMap(({ entry, why, told }) => {
+      if (!told) self.suspects.add(entry)
+      return told ? lostAnchorOutputs(entry, { ...told, why, nowMs }) : []
+    })
+    if (outputs.length > 0) await world.log.append(outputs.map(each => world.writer.encode(each)))
+    for (const { entry, told, version } of lost) if (told) asked.set(entry, version)
+  } catch (error) {
+    for (const entry of suspects) self.suspects.add(entry)
+    throw error
+  }
 }
 
-function lostOf({ world, index, book, suspects, asked }: Self, nowMs: number) {
+/** Of partitions that are read to their end; whoever is not known yet is told later. */
+function lostOf({ world, index, book, reader, suspects, asked }: Self) {
   return [...suspects].flatMap(entry => {
-    if (asked.has(entry) || !index.holds(entry) || !('anchor' in entry.schedule)) return []
-    const why = book.lost(entry.tenant, entry.schedule.anchor)
-    const told = why && world.ownerOf(entry.tenant, entry.id)
-    return told ? [{ entry, outputs: lostAnchorOutputs(entry, { ...told, why, nowMs }) }] : []
+    const { tenant, id, partition, schedule } = entry
+    if (!index.holds(entry) || !reader.owned().has(partition)) return []
+    if (asked.get(entry) === entry.version || !('anchor' in schedule)) return []
+    const why = book.lost(tenant, schedule.anchor)
+    return why ? [{ entry, why, told: world.ownerOf(tenant, id) }] : []
   })
 }

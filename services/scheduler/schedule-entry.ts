@@ -30,16 +30,12 @@ export interface ScheduleEntry {
   nextMs: number
   /** Place in its tenant's heap; -1 while it is in none. */
   heapAt: number
-  /** Reminders of meetings that were known before they were due. */
-  known?: string[]
   /** The newest gaps, oldest first; most schedules have none. */
   gaps?: Gap[]
 }
 
 /** Gaps kept in a mark. */
 export const GAPS_KEPT = 10
-/** Reminders of one instant that are remembered as known. */
-const KNOWN_MAX = 100
 
 /** The entry of a subscription, or undefined when nothing of it may be due now. */
 export function entryOf(
@@ -100,21 +96,10 @@ export function planKnown(entry: ScheduleEntry, next: DueInstant | null): boolea
 
 /** Computes when the entry is to be looked at next. */
 export function planNext(entry: ScheduleEntry, findAnchors: FindAnchors): void {
-  const { kind, schedule, decidedMs } = entry
-  const found = comingInstants(schedule, decidedMs, kind === 'anchor' ? 2 : 1, findAnchors)
-  const [next, second] = found
+  const { schedule, decidedMs } = entry
+  const [next] = comingInstants(schedule, decidedMs, 1, findAnchors)
   entry.nextMs = next ? next.atMs + jitterOfInstant(entry, next) : Number.POSITIVE_INFINITY
-  if (kind !== 'anchor' || !next) return
-  const isCrowded = second?.atMs === next.atMs
-  const more = isCrowded ? comingInstants(schedule, decidedMs, KNOWN_MAX, findAnchors) : found
-  const wasKnown = entry.known ?? []
-  entry.known = more
-    .filter(({ atMs }) => atMs === next.atMs)
-    .filter(({ anchor, nominal }) => isToldBefore(anchor, next.atMs) || wasKnown.includes(nominal))
-    .map(({ nominal }) => nominal)
 }
-
-const isToldBefore = (anchor: DueInstant['anchor'], atMs: number) => (anchor?.toldMs ?? 0) < atMs
 
 /** What is due of the entry now, decided. Pure: the entry is left as it is. */
 export function decideEntry(
@@ -122,7 +107,7 @@ export function decideEntry(
   moment: { nowMs: number; watchedSinceMs: number },
   findAnchors: FindAnchors,
 ): Decision {
-  const { kind, schedule, decidedMs, known } = entry
+  const { kind, schedule, decidedMs } = entry
   return decideDue({
     ...moment,
     kind,
@@ -131,7 +116,6 @@ export function decideEntry(
     isBefore: 'anchor' in schedule && schedule.anchor.offsetMs < 0,
     coming: (afterMs, limit) => comingInstants(schedule, afterMs, limit, findAnchors),
     jitter: instant => jitterOfInstant(entry, instant),
-    isKnown: ({ nominal }) => known?.includes(nominal) === true,
   })
 }
 

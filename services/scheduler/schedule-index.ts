@@ -25,8 +25,14 @@ export interface ScheduleIndex {
   readonly size: number
   /** When the first entry is to be looked at; Infinity when nothing comes. */
   nextMs(): number
-  /** Takes a subscription as its table has it; older versions change nothing. */
-  setSubscription(subscription: Subscription, place: { key: string; partition: number }): void
+  /**
+   * Takes a subscription as its table has it; older versions change nothing. Answers its entry,
+   * where that is new or has a new version.
+   */
+  setSubscription(
+    subscription: Subscription,
+    place: { key: string; partition: number },
+  ): ScheduleEntry | undefined
   /** Takes a mark; answers true when it is behind what is known here. */
   setMark(key: string, mark: Pick<ScheduleMark, MarkFacts>): boolean
   /** Plans everything of partitions that were read from the beginning. */
@@ -121,11 +127,11 @@ function setSubscription(
   state: State,
   subscription: Subscription,
   place: { key: string; partition: number },
-): void {
+): ScheduleEntry | undefined {
   const { entries, early, resting } = state
   const known = entries.get(place.key)
   const version = known?.version ?? resting.get(place.key) ?? 0
-  if (version >= subscription.version) return
+  if (version >= subscription.version) return undefined
   const entry = entryOf(subscription, place)
   const isSame =
     entry !== undefined &&
@@ -134,12 +140,12 @@ function setSubscription(
     known.partition === entry.partition
   if (isSame) {
     known.version = subscription.version
-    return
+    return known
   }
   if (known) remove(state, known)
   if (!entry) {
     if (subscription.schedule) resting.set(place.key, subscription.version)
-    return
+    return undefined
   }
   resting.delete(entry.key)
   entries.set(entry.key, entry)
@@ -151,6 +157,7 @@ function setSubscription(
   const mark = early.get(entry.key)
   if (mark) takeMark(entry, mark)
   if (state.isReady(entry.partition)) plan(state, entry)
+  return entry
 }
 
 function setMark(state: State, key: string, mark: Pick<ScheduleMark, MarkFacts>): boolean {

@@ -43,7 +43,6 @@ test('fired by one zone database and due again by another, it is the same event'
       isBefore: false,
       coming: afterMs => (atMs > afterMs ? [due(atMs)] : []),
       jitter: () => 0,
-      isKnown: () => false,
     })
   const first = decide(since, NEW, NEW)
   const again = decide(first.decidedMs, OLD, OLD)

@@ -51,7 +51,7 @@ export function anchorBook(): {
       const id = calendarObjectKey('acme', 'work', uid)
       const deleted = start === null
       const kind = 'calendar-object'
-      book.apply({ tenant: 'acme', kind, id, version, deleted, updatedAt: toldMs, doc })
+      book.apply({ tenant: 'acme', kind, id, version, deleted, updatedAt: 0, doc }, toldMs)
     },
   }
 }

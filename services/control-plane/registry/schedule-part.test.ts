@@ -23,7 +23,7 @@ for (const [uid, local] of [
 ] as const) {
   const doc = meetingIn('work', uid, local)
   const kind = 'calendar-object'
-  book.apply({ tenant: 'acme', kind, id: uid, version: 1, deleted: false, updatedAt: 0, doc })
+  book.apply({ tenant: 'acme', kind, id: uid, version: 1, deleted: false, updatedAt: 0, doc }, 0)
 }
 
 type Current = RegistryObject<Subscription> | undefined

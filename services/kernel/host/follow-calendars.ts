@@ -2,7 +2,7 @@
 
 import { type CalendarBook, createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
 import { readable } from '#kernel/domain/readable.ts'
-import type { EventLog } from '#kernel/ports/event-log.ts'
+import type { EventLog, LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 
 export interface Calendars {
@@ -12,21 +12,29 @@ export interface Calendars {
   stop(): Promise<void>
 }
 
-/** Resolves when the book has caught up; `onChange` is told every calendar that changed. */
-export async function followCalendars(
-  { log, codec }: { log: EventLog; codec: RecordCodec },
-  onChange: (book: CalendarBook, tenant: string, calendar: string) => void = () => {},
-): Promise<Calendars> {
-  const book = createCalendarBook()
+export interface FollowCalendarsOptions {
+  log: EventLog
+  codec: RecordCodec
+  /** The book to keep; a new one when omitted. */
+  book?: CalendarBook
+  /** Is told every calendar that changed. */
+  onChange?(tenant: string, calendar: string): void
+}
+
+/** Resolves when the book has caught up. */
+export async function followCalendars(options: FollowCalendarsOptions): Promise<Calendars> {
+  const { log, codec, book = createCalendarBook(), onChange } = options
+  const take = ({ key, value, timestamp }: LogRecord) => {
+    if (!value) return key ? book.forget(Buffer.from(key).toString()) : undefined
+    const document = readable(() => codec.decode('table-document', value))
+    const changed = document && book.apply(document, timestamp)
+    if (changed) onChange?.(changed.tenant, changed.calendar)
+  }
   const following = await log.follow({
     topics: ['calendar.objects'],
     from: 'beginning',
     onRecords: records => {
-      for (const { value } of records) {
-        const document = value && readable(() => codec.decode('table-document', value))
-        const changed = document && book.apply(document)
-        if (changed) onChange(book, changed.tenant, changed.calendar)
-      }
+      for (const record of records) take(record)
     },
   })
   await following.barrier()

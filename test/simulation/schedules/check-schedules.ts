@@ -1,52 +1,61 @@
 /** I13 over a finished seed of schedules. */
-
-import { toCloudEvent } from '#kernel/domain/event-record.ts'
-import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
-import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
 import { nextOccurrences } from '#kernel/domain/recurrence/next-occurrences.ts'
 import { ruleOf } from '#kernel/domain/schedule/coming-instants.ts'
 import { isLive } from '#kernel/domain/subscription.ts'
 import type { Violation } from '../violation.ts'
-import type { ScheduleRun, Written } from './schedule-world.ts'
+import { calendarTimeline } from './calendar-timeline.ts'
+import { checkAnchorPeriod, checkTold } from './check-anchors.ts'
+import { checkLost } from './check-lost.ts'
+import { docAt, type Fired, type ReadEvents, readEvents } from './fired-events.ts'
+import type { ScheduleRun, Written } from './schedule-state.ts'
 
-interface Fired {
+export type Tell = (text: string, ...ids: string[]) => void
+
+/** One unbroken period of a subscription's schedule. */
+export interface Period {
   id: string
-  subscription: string
-  revision: string
-  since: string
-  atMs: number
-  appendedMs: number
-  isDelivered: boolean
-  /** What the guard recognises the same occurrence by. */
-  occurrence: string
-}
-
-interface Gap {
-  subscription: string
-  revision: string
-  fromMs: number
-  toMs: number
+  start: Written
+  /** When an edit ended it; `null` at the end of the seed. */
+  endMs: number | null
 }
 
 /** Undecided instants are void when an edit comes within this time. */
-const SETTLED_MS = 3 * 86_400_000
+export const SETTLED_MS = 3 * 86_400_000
 const INSTANTS_MAX = 5000
 
-export function checkSchedules(run: ScheduleRun): { violations: Violation[]; fired: number } {
-  const { fired, gaps } = readEvents(run)
+export interface Checked {
+  violations: Violation[]
+  events: ReadEvents
+}
+
+export function checkSchedules(run: ScheduleRun): Checked {
+  const events = readEvents(run)
+  const timeline = calendarTimeline(run)
   const violations: Violation[] = []
   const tell = (text: string, ...ids: string[]) =>
     void violations.push({ invariant: 'I13', text, ids })
-  checkDelivered(run, fired, tell)
-  for (const [id, versions] of run.written) {
-    for (const [n, start] of versions.entries()) {
-      const before = versions[n - 1]
-      if (!isLive(start.doc.state) || (before && isSamePeriod(before, start))) continue
-      const end = versions.slice(n).find(later => !isSamePeriod(start, later))
-      checkPeriod({ id, start, endMs: end?.atMs ?? null }, { run, fired, gaps }, tell)
-    }
+  checkDelivered(run, events.fired, tell)
+  checkTold({ run, events, timeline }, tell)
+  const periods = periodsOf(run)
+  for (const period of periods) {
+    const { schedule } = period.start.doc
+    if (schedule && 'anchor' in schedule) {
+      checkAnchorPeriod(period, { run, events, timeline }, tell)
+    } else checkPeriod(period, { run, events }, tell)
   }
-  return { violations, fired: fired.length }
+  checkLost({ run, timeline, periods }, tell)
+  return { violations, events }
+}
+
+function periodsOf({ written }: ScheduleRun): Period[] {
+  return [...written].flatMap(([id, versions]) =>
+    versions.flatMap((start, n) => {
+      const before = versions[n - 1]
+      if (!isLive(start.doc.state) || (before && isSamePeriod(before, start))) return []
+      const end = versions.slice(n).find(later => !isSamePeriod(start, later))
+      return [{ id, start, endMs: end?.atMs ?? null }]
+    }),
+  )
 }
 
 /** Do two versions have one unbroken schedule? */
@@ -56,21 +65,20 @@ function isSamePeriod(one: Written, other: Written): boolean {
   return nameOf(one) === nameOf(other)
 }
 
-type Tell = (text: string, ...ids: string[]) => void
-
 /** Nothing early, one message per instant, nothing of what an edit has ended. */
 function checkDelivered(run: ScheduleRun, fired: Fired[], tell: Tell): void {
   const messages = new Map<string, string>()
   for (const event of fired) {
-    const { subscription, atMs, appendedMs, id } = event
-    if (appendedMs < atMs) tell(`${subscription} fired ${atMs - appendedMs} ms early`, id)
+    const { subscription, atMs, decidedMs, appendedMs, id, meeting } = event
+    if (decidedMs < atMs) tell(`${subscription} fired ${atMs - decidedMs} ms early`, id)
     if (run.isFaultless && appendedMs > atMs + 601_000) tell(`${subscription} fired late`, id)
     if (!event.isDelivered) continue
     const doc = docAt(run.written.get(subscription) ?? [], appendedMs)?.doc
     if (doc?.scheduled?.revision !== event.revision || atMs <= Date.parse(doc.scheduled.since)) {
       tell(`${subscription} delivered what an edit had ended`, id)
     }
-    const key = `${subscription} ${atMs}`
+    const of = meeting ? [meeting.calendar, meeting.uid, meeting.recurrenceId].join(' ') : 'clock'
+    const key = `${subscription} ${new Date(atMs).toISOString()} of ${of}`
     const other = messages.get(key)
     if (other !== undefined && other !== event.occurrence) tell(`two messages for ${key}`, id)
     messages.set(key, event.occurrence)
@@ -79,17 +87,18 @@ function checkDelivered(run: ScheduleRun, fired: Fired[], tell: Tell): void {
 
 /** Every instant of one unbroken period of a schedule is fired or missed, and not both. */
 function checkPeriod(
-  { id, start, endMs }: { id: string; start: Written; endMs: number | null },
-  { run, fired, gaps }: { run: ScheduleRun; fired: Fired[]; gaps: Gap[] },
+  { id, start, endMs }: Period,
+  { run, events }: { run: ScheduleRun; events: ReadEvents },
   tell: Tell,
 ): void {
   const { schedule, scheduled } = start.doc
   if (!schedule || 'anchor' in schedule || !scheduled) return
   const sinceMs = Date.parse(scheduled.since)
-  const mustMs = endMs === null ? run.endMs - SETTLED_MS : endMs - SETTLED_MS
-  const own = fired.filter(each => each.subscription === id && each.revision === scheduled.revision)
+  const mustMs = (endMs ?? run.endMs) - SETTLED_MS
+  const { revision } = scheduled
+  const own = events.fired.filter(each => each.subscription === id && each.revision === revision)
   const times = new Set(own.filter(each => each.since === scheduled.since).map(each => each.atMs))
-  const missed = gaps.filter(gap => gap.subscription === id && gap.revision === scheduled.revision)
+  const missed = events.gaps.filter(gap => gap.subscription === id && gap.revision === revision)
   for (const { atMs } of nextOccurrences(ruleOf(schedule), sinceMs, INSTANTS_MAX)) {
     if (atMs > (endMs ?? run.endMs)) return
     const isMissed = missed.some(
@@ -99,38 +108,4 @@ function checkPeriod(
     if (times.has(atMs) && isMissed) tell(`${shown} is fired and missed`)
     if (atMs <= mustMs && !times.has(atMs) && !isMissed) tell(`${shown} is neither`)
   }
-}
-
-/** The version whose append was answered by then. */
-function docAt(versions: Written[], ms: number): Written | undefined {
-  return versions.findLast(({ atMs }) => atMs <= ms)
-}
-
-function readEvents({ log, codec, written, bug }: ScheduleRun) {
-  const fired: Fired[] = []
-  const gaps: Gap[] = []
-  for (const { value, timestamp } of log.records('ingress.time')) {
-    const record = codec.decode('event', value ?? new Uint8Array())
-    const event = toCloudEvent(record)
-    const { subject, schedulerevision, schedulesince, time, id, dedupkey } = record.attributes
-    const subscription = String(subject)
-    const revision = String(schedulerevision)
-    if (event.type === 'time.missed') {
-      const { from, to } = event.data as { from: string; to: string }
-      gaps.push({ subscription, revision, fromMs: Date.parse(from), toMs: Date.parse(to) })
-      continue
-    }
-    const doc = docAt(written.get(subscription) ?? [], timestamp)?.doc
-    const compared = doc && bug?.ignoresRevision ? { ...doc, scheduled: null } : doc
-    const isDelivered =
-      compared !== undefined &&
-      isLive(compared.state) &&
-      compileFilters(matchSpecOf(compared)).test(event)
-    const atMs = Date.parse(String(time))
-    const since = String(schedulesince)
-    const occurrence = String(dedupkey ?? id)
-    const facts = { id: String(id), subscription, revision, since, atMs, occurrence }
-    fired.push({ ...facts, appendedMs: timestamp, isDelivered })
-  }
-  return { fired, gaps }
 }

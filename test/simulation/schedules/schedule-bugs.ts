@@ -1,10 +1,12 @@
 /** Faults of our own making in the scheduler's world: the checks must find each of them. */
 import type { EventLog } from '#kernel/ports/event-log.ts'
-import type { ScheduleBug } from './schedule-world.ts'
+import { ANCHOR_BUGS } from './anchor-bugs.ts'
+import type { ScheduleBug } from './schedule-state.ts'
 
-const isEvent = (topic: string) => topic === 'ingress.time'
+const isEvent = (topic: string) => topic === 'ingress.time' || topic === 'ingress.calendar'
 
 export const SCHEDULE_BUGS: readonly ScheduleBug[] = [
+  ...ANCHOR_BUGS,
   {
     name: 'mark-first',
     meaning: 'an instant counts as decided although its event was never appended',

@@ -11,6 +11,8 @@ const RULES = [
   'FREQ=DAILY;BYHOUR=2,14;BYMINUTE=30',
 ]
 
+export const MISSED = ['latest', 'latest', 'all', 'none']
+
 const two = (value: number) => String(value).padStart(2, '0')
 
 /** A schedule whose first instant is about `nowMs`; often at night, when clocks change. */
@@ -26,7 +28,29 @@ export function anySchedule(random: Random, nowMs: number): object {
     dtstart: `${before}T${time}`,
     tzid,
     rrule: random.pick(RULES),
-    missed: random.pick(['latest', 'latest', 'all', 'none']),
+    missed: random.pick(MISSED),
     jitterMs: random.chance(0.2) ? 600_000 : 0,
   }
+}
+
+const MINUTE_MS = 60_000
+const OFFSETS_MS = [-86_400_000, -30 * MINUTE_MS, -10 * MINUTE_MS, 0, 0, 15 * MINUTE_MS, 7_200_000]
+const QUERIES = [
+  { category: 'review' },
+  { attendee: 'ana@example.org' },
+  { summaryPrefix: 'weekly' },
+  { category: 'team', attendee: 'bo@example.org' },
+]
+/** Names of meetings in each calendar; those that nobody has put yet are refused. */
+export const UIDS = ['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']
+/** One that people write to, one that is fetched. */
+export const CALENDARS = ['team', 'feed'] as const
+
+/** An anchor to one meeting, or to all that a query finds. */
+export function anyAnchor(random: Random): object {
+  const which = random.chance(0.5) ? { uid: random.pick(UIDS) } : { query: random.pick(QUERIES) }
+  const edge = random.pick(['start', 'start', 'end'])
+  const offsetMs = random.pick(OFFSETS_MS)
+  const anchor = { calendar: random.pick(CALENDARS), ...which, edge, offsetMs }
+  return { anchor, missed: random.pick(MISSED) }
 }

@@ -5,23 +5,23 @@ import { checkSchedules } from './check-schedules.ts'
 import { SCHEDULE_BUGS } from './schedule-bugs.ts'
 import { playSchedules } from './schedule-world.ts'
 
-const SEEDS = 40
+const SEEDS = 20
 const BUG_SEEDS_MAX = 100
 
 async function violationsOf(seed: number, options: Parameters<typeof playSchedules>[1]) {
-  const { violations, fired } = checkSchedules(await playSchedules(seed, options))
-  assert.ok(fired > 50, `seed ${seed} fired only ${fired}`)
+  const { violations, events } = checkSchedules(await playSchedules(seed, options))
+  assert.ok(events.fired.length > 50, `seed ${seed} fired only ${events.fired.length}`)
   return violations.map(({ text }) => `seed ${seed}: ${text}`)
 }
 
 describe('schedules in the simulated world', () => {
   test('I13 without faults: every instant is fired in time', async () => {
-    for (let seed = 1; seed <= 5; seed++) {
+    for (let seed = 1; seed <= 3; seed++) {
       assert.deepEqual(await violationsOf(seed, { isFaultless: true }), [])
     }
   })
 
-  test(`I13 holds in ${SEEDS} seeds of two months with faults and edits`, async () => {
+  test(`I13 holds in ${SEEDS} seeds of two months with faults, edits and meetings that move`, async () => {
     for (let seed = 1; seed <= SEEDS; seed++) assert.deepEqual(await violationsOf(seed, {}), [])
   })
 
@@ -29,7 +29,8 @@ describe('schedules in the simulated world', () => {
     const hashes = await Promise.all(
       [1, 2].map(async () => {
         const { log } = await playSchedules(7)
-        return JSON.stringify(log.records('ingress.time').map(r => [r.timestamp, r.headers]))
+        const records = ['ingress.time', 'ingress.calendar'].flatMap(topic => log.records(topic))
+        return JSON.stringify(records.map(r => [r.timestamp, r.headers]))
       }),
     )
     assert.equal(hashes[0], hashes[1])

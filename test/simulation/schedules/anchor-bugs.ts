@@ -1,0 +1,148 @@
+/** Faults of our own making in what is tied to meetings: the checks must find each of them. */
+import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'
+import { hashId } from '#kernel/domain/ids.ts'
+import type { RecordWriter } from '#kernel/host/record-writer.ts'
+import type { EventLog, LogRecord } from '#kernel/ports/event-log.ts'
+import { createRecordCodec } from '#schemas/codec.ts'
+import type { TableDocument } from '#schemas/generated/records.ts'
+import type { ScheduleBug } from './schedule-state.ts'
+
+const codec = createRecordCodec()
+
+export const ANCHOR_BUGS: readonly ScheduleBug[] = [
+  {
+    name: 'moved-keeps-old',
+    meaning: 'a meeting that moves keeps the instant that was computed first',
+    wrap: world => {
+      const seen = new Set<string>()
+      const isNews = ({ key }: LogRecord) => {
+        const name = Buffer.from(key ?? []).toString()
+        return !seen.has(name) && seen.add(name).size > 0
+      }
+      return { ...world, log: withCalendars(world.log, records => records.filter(isNews)) }
+    },
+  },
+  {
+    name: 'cancelled-fires',
+    meaning: 'an instance that was cancelled is told of',
+    wrap: world => ({
+      ...world,
+      log: withCalendars(world.log, records => records.map(record => altered(record, standing))),
+    }),
+  },
+  {
+    name: 'lost-unnoticed',
+    meaning: 'nobody is told that a meeting has gone',
+    wrap: world => ({ ...world, ownerOf: () => undefined }),
+  },
+  {
+    name: 'lost-twice',
+    meaning: 'each try to suspend is another request',
+    wrap: (world, { clock }) => ({
+      ...world,
+      writer: withValue(world.writer, 'registry.changes', value => ({
+        ...value,
+        changeId: hashId('x', String(value.changeId), clock.now()),
+      })),
+    }),
+  },
+  {
+    name: 'calendar-behind',
+    meaning: 'calendars are not read to their end before a meeting is decided',
+    wrap: world => ({
+      ...world,
+      log: {
+        ...world.log,
+        follow: async options => {
+          const following = await world.log.follow(options)
+          return isCalendars(options.topics) ? { ...following, barrier: async () => {} } : following
+        },
+      },
+    }),
+  },
+  {
+    name: 'identity-without-instance',
+    meaning: 'two meetings that are due at one instant are one message',
+    wrap: world => ({ ...world, writer: withIdentity(world.writer, ({ time }) => String(time)) }),
+  },
+  {
+    name: 'identity-by-revision',
+    meaning: 'an edit at the instant makes two messages of it',
+    wrap: world => ({
+      ...world,
+      writer: withIdentity(world.writer, ({ id }) => String(id)),
+    }),
+  },
+  {
+    name: 'writers-clock',
+    meaning: 'a meeting was told of when its writer thinks so, whose clock is hours off',
+    wrap: world => ({
+      ...world,
+      log: withCalendars(world.log, records =>
+        records.map(record => {
+          const document = documentOf(record)
+          return document ? { ...record, timestamp: document.updatedAt } : record
+        }),
+      ),
+    }),
+  },
+]
+
+const isCalendars = (topics: string[]) => topics.includes('calendar.objects')
+
+function withCalendars(log: EventLog, change: (records: LogRecord[]) => LogRecord[]): EventLog {
+  return {
+    ...log,
+    follow: options =>
+      log.follow({
+        ...options,
+        onRecords: records =>
+          options.onRecords(isCalendars(options.topics) ? change(records) : records),
+      }),
+  }
+}
+
+function documentOf({ value }: LogRecord): TableDocument | undefined {
+  if (!value) return undefined
+  try {
+    return codec.decode('table-document', value)
+  } catch {
+    return undefined
+  }
+}
+
+function altered(record: LogRecord, change: (object: CalendarObject) => CalendarObject): LogRecord {
+  const document = documentOf(record)
+  if (document?.kind !== 'calendar-object' || document.deleted) return record
+  const doc = change(document.doc as CalendarObject)
+  return { ...record, value: codec.encode('table-document', { ...document, doc }) }
+}
+
+/** Cancelled instances as if they stood. */
+function standing(object: CalendarObject): CalendarObject {
+  const exceptions = object.exceptions.map(each => ({ ...each, status: 'confirmed' as const }))
+  return { ...object, exceptions }
+}
+
+type Value = Record<string, unknown>
+
+function withValue(
+  writer: RecordWriter,
+  topic: string,
+  change: (value: Value) => Value,
+): RecordWriter {
+  return {
+    encode(output, extra) {
+      if (output.topic !== topic || !output.value) return writer.encode(output, extra)
+      return writer.encode({ ...output, value: change(output.value as Value) } as never, extra)
+    },
+  }
+}
+
+/** What the guard recognises an occurrence by. */
+function withIdentity(writer: RecordWriter, of: (attributes: Value) => string): RecordWriter {
+  return withValue(writer, 'ingress.calendar', ({ attributes, ...rest }) => {
+    const own = attributes as Value
+    return { ...rest, attributes: { ...own, dedupkey: of(own) } }
+  })
+}

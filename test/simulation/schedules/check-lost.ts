@@ -1,0 +1,99 @@
+/** A subscription that lost its one meeting is suspended, once and visibly; no other one is. */
+import { lostAnchor } from '#kernel/domain/calendar/anchors-of.ts'
+import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'
+import { nextInstances } from '#kernel/domain/calendar/expand-object.ts'
+import { readable } from '#kernel/domain/readable.ts'
+import type { Anchor } from '#kernel/domain/trigger.ts'
+import type { CalendarTimeline, ObjectPeriod } from './calendar-timeline.ts'
+import type { Period, Tell } from './check-schedules.ts'
+import type { ScheduleRun } from './schedule-state.ts'
+
+/** All schedulers were away for less. */
+const NOTICED_MS = 2.5 * 86_400_000
+
+interface Ended {
+  run: ScheduleRun
+  timeline: CalendarTimeline
+  periods: Period[]
+}
+
+/** What the scheduler asked of the registry, each once. */
+interface Asked {
+  changeId: string
+  id: string
+  version: number
+  fromMs: number
+  toMs: number
+}
+
+export function checkLost(ended: Ended, tell: Tell): void {
+  const asked = askedOf(ended.run)
+  checkAsked(ended, asked, tell)
+  for (const period of ended.periods) checkUnnoticed(ended, period, tell)
+}
+
+export function askedOf({ log, codec }: ScheduleRun): Asked[] {
+  return log.records('registry.changes').flatMap(({ value, timestamp }) => {
+    const change = value && readable(() => codec.decode('change', value))
+    if (change?.action !== 'suspend') return []
+    const { changeId, id, ifVersion, at } = change
+    return [{ changeId, id, version: ifVersion ?? 0, fromMs: at, toMs: timestamp }]
+  })
+}
+
+/** The meeting was gone, one change and one notice say so. */
+function checkAsked({ run, timeline }: Ended, asked: Asked[], tell: Tell): void {
+  const noticed = new Map<string, Set<string>>()
+  for (const { value } of run.log.records('notices')) {
+    const notice = value && readable(() => run.codec.decode('notice', value))
+    if (notice?.kind !== 'lost-anchor') continue
+    noticed.set(notice.cause, (noticed.get(notice.cause) ?? new Set()).add(notice.id))
+  }
+  const changes = new Map<string, string>()
+  for (const { changeId, id, version, fromMs, toMs } of asked) {
+    const name = `${id} of version ${version}`
+    const other = changes.get(name)
+    if (other !== undefined && other !== changeId) tell(`${name} is suspended twice`, changeId)
+    changes.set(name, changeId)
+    if (noticed.get(`lost-anchor/${id}/${version}`)?.size !== 1) tell(`${name}: not one notice`)
+    const doc = run.written.get(id)?.find(each => each.doc.version === version)?.doc
+    const schedule = doc?.schedule
+    if (!schedule || !('anchor' in schedule)) {
+      tell(`${name} is suspended without an anchor`, changeId)
+      continue
+    }
+    const { anchor } = schedule
+    const periods = timeline.periods(anchor.calendar, anchor.uid ?? '')
+    const isGone = periods.some(
+      each => each.fromMs <= toMs && each.toMs >= fromMs && isLost(anchor, each),
+    )
+    if (!isGone) tell(`${name} is suspended, although its meeting stands`, changeId)
+  }
+}
+
+const isLost = (anchor: Anchor['anchor'], { object }: ObjectPeriod) =>
+  lostAnchor(anchor, object ?? undefined) !== null
+
+/** For days nobody noticed that a meeting had gone of which something was still to come. */
+function checkUnnoticed({ run, timeline }: Ended, period: Period, tell: Tell): void {
+  const { schedule, scheduled } = period.start.doc
+  if (!schedule || !('anchor' in schedule) || !scheduled) return
+  const { anchor } = schedule
+  if (anchor.uid === undefined) return
+  const periods = timeline.periods(anchor.calendar, anchor.uid)
+  for (const [n, gone] of periods.entries()) {
+    if (!isLost(anchor, gone)) continue
+    const went = periods[n - 1]?.object
+    if (!gone.object && !(went && isToCome(anchor, went, gone.fromMs))) continue
+    const fromMs = Math.max(gone.fromMs, Date.parse(scheduled.since))
+    const toMs = Math.min(gone.toMs, period.endMs ?? run.endMs)
+    if (toMs - fromMs <= NOTICED_MS) continue
+    tell(`${period.id} lost ${anchor.uid} at ${new Date(gone.fromMs).toISOString()}, unnoticed`)
+  }
+}
+
+/** What was over when it went was cleared away, and nobody lost anything. */
+function isToCome({ edge, offsetMs }: Anchor['anchor'], object: CalendarObject, ms: number) {
+  const query = { edge, afterMs: ms - offsetMs, limit: 1, accept: () => true }
+  return nextInstances(object, query).length > 0
+}

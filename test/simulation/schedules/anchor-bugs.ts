@@ -31,6 +31,14 @@ export const ANCHOR_BUGS: readonly ScheduleBug[] = [
     }),
   },
   {
+    name: 'cleared-is-lost',
+    meaning: 'a meeting that goes when it is over suspends who was told of it',
+    wrap: world => ({
+      ...world,
+      log: withCalendars(world.log, records => records.map(bare)),
+    }),
+  },
+  {
     name: 'lost-unnoticed',
     meaning: 'nobody is told that a meeting has gone',
     wrap: world => ({ ...world, ownerOf: () => undefined }),
@@ -116,6 +124,17 @@ function altered(record: LogRecord, change: (object: CalendarObject) => Calendar
   if (document?.kind !== 'calendar-object' || document.deleted) return record
   const doc = change(document.doc as CalendarObject)
   return { ...record, value: codec.encode('table-document', { ...document, doc }) }
+}
+
+/** Deletions as if nobody knew what was deleted. */
+function bare(record: LogRecord): LogRecord {
+  const document = documentOf(record)
+  if (!document?.deleted) return record
+  const { calendar, uid } = document.doc as CalendarObject
+  return {
+    ...record,
+    value: codec.encode('table-document', { ...document, doc: { calendar, uid } }),
+  }
 }
 
 /** Cancelled instances as if they stood. */

@@ -8,11 +8,13 @@ import { type ParsedIcs, parseIcs } from '#kernel/domain/calendar/parse-ics.ts'
 import { isAmbitError } from '#kernel/errors.ts'
 import { openLiveTables } from '#kernel/host/live-tables.ts'
 import { createRecordWriter } from '#kernel/host/record-writer.ts'
+import { type AnchorNeeds, followAnchorNeeds } from '#services/ingest/calendars/anchor-needs.ts'
 import {
   type CalendarStore,
   createCalendarStore,
   OBJECTS_TOPIC,
 } from '#services/ingest/calendars/calendar-store.ts'
+import { clearCalendars } from '#services/ingest/calendars/feed-poller.ts'
 import { importObjects, objectWrite } from '#services/ingest/calendars/import-objects.ts'
 import { type FeedWorld, pollFeed } from '#services/ingest/calendars/poll-feed.ts'
 import type { Random } from '../random.ts'
@@ -32,6 +34,8 @@ export interface CalendarDesk {
   upload(drafts: Draft[]): Promise<void>
   /** Fetches the calendar `feed` from where these stand. */
   poll(drafts: Draft[]): Promise<void>
+  /** Takes away what was over long ago. */
+  clear(): Promise<void>
 }
 
 const team = { tenant: TENANT, calendar: 'team' }
@@ -69,7 +73,13 @@ export async function openDesks(state: ScheduleState): Promise<(random: Random) 
 }
 
 const nothing = async () => {}
-const CLOSED: CalendarDesk = { put: nothing, remove: nothing, upload: nothing, poll: nothing }
+const CLOSED: CalendarDesk = {
+  put: nothing,
+  remove: nothing,
+  upload: nothing,
+  poll: nothing,
+  clear: nothing,
+}
 
 function openDesk(state: ScheduleState, name: string, random: Random) {
   const { codec, clock: world } = state
@@ -82,9 +92,15 @@ function openDesk(state: ScheduleState, name: string, random: Random) {
   const log = lateLog(state, instance, { life, random: random.fork('late') })
   const writer = createRecordWriter(codec, 'ingest')
   const ids = { random: () => random.hex() }
-  const opening = openLiveTables({ log, codec, clock, topics: [OBJECTS_TOPIC] }).then(tables => {
+  const opening = openLiveTables({
+    log,
+    codec,
+    clock,
+    topics: [OBJECTS_TOPIC, 'subscriptions'],
+  }).then(tables => {
     const store = createCalendarStore({ log, writer, tables, clock, ids })
-    return deskOver(state, { log, writer, store, clock }, random)
+    const needs = followAnchorNeeds(tables)
+    return deskOver(state, { log, writer, store, clock, needs }, random)
   })
   const die = () => {
     life.die()
@@ -93,7 +109,7 @@ function openDesk(state: ScheduleState, name: string, random: Random) {
   return { opening, die }
 }
 
-type Ports = Pick<FeedWorld, 'log' | 'writer' | 'store' | 'clock'>
+type Ports = Pick<FeedWorld, 'log' | 'writer' | 'store' | 'clock'> & { needs: AnchorNeeds }
 
 function deskOver(state: ScheduleState, ports: Ports, random: Random): CalendarDesk {
   const { store } = ports
@@ -117,6 +133,7 @@ function deskOver(state: ScheduleState, ports: Ports, random: Random): CalendarD
         return store.exclusively(team, () => importAll(store, parsed))
       }),
     poll: drafts => answered(() => pollFeed(feedWorld(drafts), feed)),
+    clear: () => answered(() => clearCalendars(ports, () => true)),
   }
 }
 

@@ -22,6 +22,7 @@ interface Authors {
 
 const EDITS = 90
 const POLL_EVERY_MS = 10 * 3_600_000
+const CLEAR_EVERY_MS = 2 * 86_400_000
 /** Changes of one meeting, those that move it most often. */
 const WAYS = ['move', 'move', 'move', 'cancel', 'cancel', 'words', 'rule', 'stands', 'delete']
 
@@ -37,6 +38,9 @@ export async function startCalendars(state: ScheduleState, random: Random): Prom
   await authors.desks(random).poll([...drafts.feed.values()])
   for (let at = 0; at < FAULTS_MS; at += POLL_EVERY_MS) {
     clock.after(at + random.next() * POLL_EVERY_MS, () => poll(authors))
+  }
+  for (let at = CLEAR_EVERY_MS; at < FAULTS_MS; at += CLEAR_EVERY_MS) {
+    clock.after(at, () => void authors.desks(random).clear())
   }
   for (let n = 0; n < EDITS; n++) {
     clock.after(random.next() * FAULTS_MS, () => {

@@ -37,6 +37,8 @@ export function calendarTimeline({ calendarRecords, codec }: ScheduleRun): Calen
   const newest = new Map<string, number>()
   for (const { key, value, timestamp } of calendarRecords) {
     const name = Buffer.from(key ?? []).toString()
+    // What was forgotten begins anew.
+    if (!value) newest.delete(name)
     const document = value && readable(() => codec.decode('table-document', value))
     if (!document || document.kind !== CALENDAR_OBJECT_KIND) continue
     if ((newest.get(name) ?? 0) >= document.version) continue

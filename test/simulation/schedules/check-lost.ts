@@ -8,6 +8,8 @@ import type { CalendarTimeline, ObjectPeriod } from './calendar-timeline.ts'
 import type { Period, Tell } from './check-schedules.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 
+/** How long a meeting was over is known to the minute. */
+const MINUTE_MS = 60_000
 /** All schedulers were away for less. */
 const NOTICED_MS = 2.5 * 86_400_000
 
@@ -65,10 +67,25 @@ function checkAsked({ run, timeline }: Ended, asked: Asked[], tell: Tell): void 
     const { anchor } = schedule
     const periods = timeline.periods(anchor.calendar, anchor.uid ?? '')
     const isGone = periods.some(
-      each => each.fromMs <= toMs && each.toMs >= fromMs && isLost(anchor, each),
+      (each, n) =>
+        each.fromMs <= toMs &&
+        each.toMs >= fromMs &&
+        isLoss(anchor, { periods, n, slackMs: MINUTE_MS }),
     )
     if (!isGone) tell(`${name} is suspended, although its meeting stands`, changeId)
   }
+}
+
+/** Did the anchor lose anything with what the object is in one of its periods? */
+function isLoss(
+  anchor: Anchor['anchor'],
+  { periods, n, slackMs }: { periods: ObjectPeriod[]; n: number; slackMs: number },
+): boolean {
+  const gone = periods[n]
+  if (!gone || !isLost(anchor, gone)) return false
+  if (gone.object) return true
+  const went = periods[n - 1]?.object
+  return went ? isToCome(anchor, went, gone.fromMs - slackMs) : false
 }
 
 const isLost = (anchor: Anchor['anchor'], { object }: ObjectPeriod) =>
@@ -82,9 +99,7 @@ function checkUnnoticed({ run, timeline }: Ended, period: Period, tell: Tell): v
   if (anchor.uid === undefined) return
   const periods = timeline.periods(anchor.calendar, anchor.uid)
   for (const [n, gone] of periods.entries()) {
-    if (!isLost(anchor, gone)) continue
-    const went = periods[n - 1]?.object
-    if (!gone.object && !(went && isToCome(anchor, went, gone.fromMs))) continue
+    if (!isLoss(anchor, { periods, n, slackMs: 0 })) continue
     const fromMs = Math.max(gone.fromMs, Date.parse(scheduled.since))
     const toMs = Math.min(gone.toMs, period.endMs ?? run.endMs)
     if (toMs - fromMs <= NOTICED_MS) continue

@@ -5,7 +5,7 @@ import { checkSchedules } from './check-schedules.ts'
 import { SCHEDULE_BUGS } from './schedule-bugs.ts'
 import { playSchedules } from './schedule-world.ts'
 
-const SEEDS = 20
+const SEEDS = 16
 const BUG_SEEDS_MAX = 100
 
 async function violationsOf(seed: number, options: Parameters<typeof playSchedules>[1]) {

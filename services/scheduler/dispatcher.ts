@@ -4,8 +4,8 @@
  *
  * - S1 An entry that is being dispatched is nobody else's; its fate is applied when it is durable.
  * - S2 After an append that may or may not have happened, the entry is decided again.
- * - S3 Meetings are decided with calendars that were read to their end after the moment was taken, so
- *   what was changed by then is known.
+ * - S3 Meetings are decided with calendars that were read to their end after the moment was taken,
+ *   so what was changed by then is known.
  * - S4 At most `UNMARKED_MAX` events of a partition are without a mark, so that a new owner finds
  *   them.
  */

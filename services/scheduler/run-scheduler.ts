@@ -227,8 +227,8 @@ async function dispatchDue(self: Self): Promise<void> {
 }
 
 /**
- * Asks for the suspension of subscriptions whose meeting is gone, once for each of their versions: a
- * request that an edit overtook is void. Calendars are read to their end first: a meeting that is
+ * Asks for the suspension of subscriptions whose meeting is gone, once for each of their versions:
+ * a request that an edit overtook is void. Calendars are read to their end first: a meeting that is
  * only on its way is not gone.
  */
 async function suspendLost(self: Self, nowMs: number): Promise<void> {

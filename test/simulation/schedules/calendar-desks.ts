@@ -1,6 +1,6 @@
 /**
- * The replicas that write calendars, with the code that the routes and the poller of feeds use: they
- * crash between two appends, and their clocks are hours off (F15).
+ * The replicas that write calendars, with the code that the routes and the poller of feeds use.
+ * They crash between two appends, and their clocks are hours off (F15).
  */
 import type { Calendar } from '#kernel/domain/calendar/calendar.ts'
 import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'

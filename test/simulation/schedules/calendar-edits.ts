@@ -1,6 +1,6 @@
 /**
- * What people and other programs do to the calendars of a seed, often at the instant that somebody is
- * to be told of a meeting (F24).
+ * What people and other programs do to the calendars of a seed, often at the instant that somebody
+ * is to be told of a meeting (F24).
  */
 import type { Random } from '../random.ts'
 import { type CalendarDesk, openDesks } from './calendar-desks.ts'

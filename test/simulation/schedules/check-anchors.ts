@@ -3,9 +3,9 @@
  *
  * When does a change of a calendar count? From the moment that its record lies in the log, which is
  * before anybody gets an answer. Matching and guard compare the schedule's revision and start, and
- * never ask the calendar again; so a firing is judged by the moment at which the scheduler decided it
- * (`recordedtime`, the store's clock): what lay in the log before then holds. A decision that was made
- * before a change and appended after it is told of a meeting as it was, and is let pass here.
+ * never ask the calendar again; so a firing is judged by the moment at which the scheduler decided
+ * it (`recordedtime`, the store's clock): what lay in the log before then holds. A decision that was
+ * made before a change and appended after it tells of a meeting as it was, and is let pass here.
  */
 import { anchorsOf } from '#kernel/domain/calendar/anchors-of.ts'
 import type { Anchor } from '#kernel/domain/trigger.ts'
@@ -75,8 +75,8 @@ function standsSince(
 }
 
 /**
- * Every instant that was known before it was due, and stood until everybody could have decided it, is
- * fired or missed; and it is not taken for one that was put into the past.
+ * Every instant that was known before it was due, and stood until everybody could have decided it,
+ * is fired or missed; and it is not taken for one that was put into the past.
  */
 export function checkAnchorPeriod(period: Period, finished: Finished, tell: Tell): void {
   const { run, events, timeline } = finished

@@ -1,4 +1,4 @@
-/** Meetings as their authors have them, in the members of the object API, and what they do to them. */
+/** Meetings as their authors have them, in the members of the object API, and their edits. */
 
 import { nextInstances } from '#kernel/domain/calendar/expand-object.ts'
 import { objectFrom, objectSchema } from '#kernel/domain/calendar/object-input.ts'

@@ -1,4 +1,4 @@
-/** What a seed of schedules is made of while it is played, and what is left of it for the checks. */
+/** What a seed of schedules is made of while it is played, and what the checks get of it. */
 import type { MemoryEventLog } from '#kernel/adapters/memory/memory-event-log.ts'
 import type { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'

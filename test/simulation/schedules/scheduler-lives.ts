@@ -59,7 +59,7 @@ export function live(state: ScheduleState, name: string, life = 1): void {
   if (!state.isFaultless) planEnd(state, { random, liveness, end })
 }
 
-/** Whom a process would tell: it reads subscriptions twice, and once more slowly than the other time. */
+/** Whom a process would tell: it reads subscriptions twice, once more slowly. */
 function ownersOf(state: ScheduleState, random: Random): SchedulerWorld['ownerOf'] {
   return (_, id) => {
     const lateMs = isFaulty(state) ? random.pick([0, 50, 2000]) : 0

@@ -28,7 +28,7 @@ function open() {
   }
 }
 
-test('of two versions with one number the first in the log has won, and older ones are late', () => {
+test('of two versions with one number the first in the log has won; older ones are late', () => {
   const { write, starts } = open()
   assert.ok(write(1, '2026-06-01T13:00:00', NOON))
   assert.ok(write(2, '2026-06-01T14:00:00', NOON))

@@ -8,10 +8,10 @@
  */
 
 import { createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
-import { type Calendars, followCalendars } from '#kernel/host/follow-calendars.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
-import type { EventLog } from '#kernel/ports/event-log.ts'
+import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
@@ -70,16 +70,13 @@ interface Self {
   lastMs: number
   markedMs: number
   knownPartitions: ReadonlySet<number>
-  calendars: Calendars | undefined
+  calendars: Following | undefined
 }
 
 /** Joins the owners of `subscriptions` partitions; resolves once subscribed. */
 export async function runScheduler(world: SchedulerWorld): Promise<RunningScheduler> {
   const self = build(world)
-  const { log, codec } = world
-  const { book } = self
-  const onChange = (tenant: string, calendar: string) => calendarChanged(self, tenant, calendar)
-  const calendars = await followCalendars({ log, codec, book, onChange })
+  const calendars = await followCalendars(self)
   self.calendars = calendars
   const consumption = await world.log.consume({
     group: 'scheduler',
@@ -133,10 +130,29 @@ function build(world: SchedulerWorld): Self {
   return self
 }
 
-function calendarChanged(self: Self, tenant: string, calendar: string): void {
-  self.index.calendarChanged(tenant, calendar)
-  for (const entry of self.index.anchoredIn(tenant, calendar)) suspect(self, entry)
-  self.alarm.abort()
+/** Every calendar, from its beginning; resolves when they are there. */
+async function followCalendars(self: Self): Promise<Following> {
+  const following = await self.world.log.follow({
+    topics: ['calendar.objects'],
+    from: 'beginning',
+    onRecords: records => {
+      for (const record of records) takeCalendar(self, record)
+      self.alarm.abort()
+    },
+  })
+  await following.barrier()
+  return following
+}
+
+function takeCalendar(self: Self, { key, value, timestamp }: LogRecord): void {
+  const { world, book, index } = self
+  if (!value && key) book.forget(Buffer.from(key).toString())
+  const document = value && readable(() => world.codec.decode('table-document', value))
+  const changed = document && book.apply(document, timestamp)
+  if (!changed) return
+  const { tenant, calendar } = changed
+  index.calendarChanged(tenant, calendar)
+  for (const entry of index.anchoredIn(tenant, calendar)) suspect(self, entry)
 }
 
 function suspect({ suspects }: Self, entry: ScheduleEntry): void {

@@ -12,23 +12,19 @@ export interface Calendars {
   stop(): Promise<void>
 }
 
-export interface FollowCalendarsOptions {
+/** Resolves when the book has caught up. */
+export async function followCalendars({
+  log,
+  codec,
+}: {
   log: EventLog
   codec: RecordCodec
-  /** The book to keep; a new one when omitted. */
-  book?: CalendarBook
-  /** Is told every calendar that changed. */
-  onChange?(tenant: string, calendar: string): void
-}
-
-/** Resolves when the book has caught up. */
-export async function followCalendars(options: FollowCalendarsOptions): Promise<Calendars> {
-  const { log, codec, book = createCalendarBook(), onChange } = options
+}): Promise<Calendars> {
+  const book = createCalendarBook()
   const take = ({ key, value, timestamp }: LogRecord) => {
-    if (!value) return key ? book.forget(Buffer.from(key).toString()) : undefined
-    const document = readable(() => codec.decode('table-document', value))
-    const changed = document && book.apply(document, timestamp)
-    if (changed) onChange?.(changed.tenant, changed.calendar)
+    if (!value && key) book.forget(Buffer.from(key).toString())
+    const document = value && readable(() => codec.decode('table-document', value))
+    if (document) book.apply(document, timestamp)
   }
   const following = await log.follow({
     topics: ['calendar.objects'],

@@ -4,8 +4,8 @@
  * When does a change of a calendar count? From the moment that its record lies in the log, which is
  * before anybody gets an answer. Matching and guard compare the schedule's revision and start, and
  * never ask the calendar again; so a firing is judged by the moment at which the scheduler decided
- * it (`recordedtime`, the store's clock): what lay in the log before then holds. A decision that was
- * made before a change and appended after it tells of a meeting as it was, and is let pass here.
+ * it (`recordedtime`, the store's clock): what lay in the log before then holds. A decision that
+ * was made before a change and appended after it tells of a meeting as it was, and is let pass.
  */
 import { anchorsOf } from '#kernel/domain/calendar/anchors-of.ts'
 import type { Anchor } from '#kernel/domain/trigger.ts'
@@ -15,7 +15,7 @@ import {
   type ObjectPeriod,
   stands,
 } from './calendar-timeline.ts'
-import { type Period, SETTLED_MS, type Tell } from './check-schedules.ts'
+import { type Period, SETTLED_MS, type Tell } from './checked-period.ts'
 import type { Fired, Gap, ReadEvents } from './fired-events.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 

@@ -5,7 +5,7 @@ import { nextInstances } from '#kernel/domain/calendar/expand-object.ts'
 import { readable } from '#kernel/domain/readable.ts'
 import type { Anchor } from '#kernel/domain/trigger.ts'
 import type { CalendarTimeline, ObjectPeriod } from './calendar-timeline.ts'
-import type { Period, Tell } from './check-schedules.ts'
+import type { Period, Tell } from './checked-period.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 
 /** How long a meeting was over is known to the minute. */

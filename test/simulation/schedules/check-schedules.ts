@@ -6,21 +6,10 @@ import type { Violation } from '../violation.ts'
 import { calendarTimeline } from './calendar-timeline.ts'
 import { checkAnchorPeriod, checkTold } from './check-anchors.ts'
 import { checkLost } from './check-lost.ts'
+import { type Period, SETTLED_MS, type Tell } from './checked-period.ts'
 import { docAt, type Fired, type ReadEvents, readEvents } from './fired-events.ts'
 import type { ScheduleRun, Written } from './schedule-state.ts'
 
-export type Tell = (text: string, ...ids: string[]) => void
-
-/** One unbroken period of a subscription's schedule. */
-export interface Period {
-  id: string
-  start: Written
-  /** When an edit ended it; `null` at the end of the seed. */
-  endMs: number | null
-}
-
-/** Undecided instants are void when an edit comes within this time. */
-export const SETTLED_MS = 3 * 86_400_000
 const INSTANTS_MAX = 5000
 
 export interface Checked {

@@ -1,8 +1,8 @@
 /**
  * Months of schedules in a simulated world: two schedulers on one log and one store, a registry,
- * and two replicas that write calendars; with crashes, freezes, seized partitions, appends that fail
- * or only seem to, late timers, lost marks, clocks that jump, calendars that are read late, and edits
- * of subscriptions and meetings at the very instant that something is due.
+ * and two replicas that write calendars; with crashes, freezes, seized partitions, appends that
+ * fail or only seem to, late timers, lost marks, clocks that jump, calendars that are read late,
+ * and edits of subscriptions and meetings at the very instant that something is due.
  */
 import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
 import { createRecordCodec } from '#schemas/codec.ts'

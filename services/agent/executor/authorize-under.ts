@@ -1,6 +1,6 @@
 import { isClientError } from '#services/client/client-error.ts'
 import type { WorkContext } from '#services/client/handle-message.ts'
-import { LeaseLost } from '../loop/session-store.ts'
+import { LeaseLost } from '../loop/lease-lost.ts'
 import type { ToolEffect } from '../tools/dispatch-tool.ts'
 
 /** Asks the mailbox right before an effect; a lease that is over ends the run. */

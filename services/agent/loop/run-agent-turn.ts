@@ -13,7 +13,8 @@ import { callModel } from './call-model.ts'
 import { fitContext } from './fit-context.ts'
 import { judgeAnswer } from './judge-answer.ts'
 import { entriesOf, lastWordsOf } from './last-words.ts'
-import { type HistoryEntry, LeaseLost } from './session-store.ts'
+import { LeaseLost } from './lease-lost.ts'
+import type { HistoryEntry } from './session-store.ts'
 import { runBatch } from './tool-batch.ts'
 import {
   failedWith,

@@ -1,11 +1,6 @@
 /** Histories on `agent.sessions`, intents on `agent.operations`, fenced by the lease's token. */
-import {
-  type BatchIntent,
-  type HistoryEntry,
-  LeaseLost,
-  type SessionKey,
-  type SessionStore,
-} from '../loop/session-store.ts'
+import { LeaseLost } from '../loop/lease-lost.ts'
+import type { BatchIntent, HistoryEntry, SessionKey, SessionStore } from '../loop/session-store.ts'
 import type { Place, SessionTable } from './session-table.ts'
 
 /** What a session is kept as. */

@@ -4,7 +4,7 @@
  */
 import { isAmbitError } from '#kernel/errors.ts'
 import type { ToolCall } from '#kernel/ports/chat-model.ts'
-import { LeaseLost } from '../loop/session-store.ts'
+import { LeaseLost } from '../loop/lease-lost.ts'
 import { argumentDigest } from './argument-digest.ts'
 import { readArguments } from './read-arguments.ts'
 import {

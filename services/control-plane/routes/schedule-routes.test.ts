@@ -53,7 +53,7 @@ function meet(uid: string, local: string): void {
   const doc = meetingIn('work', uid, local)
   const id = calendarObjectKey(TENANT, 'work', uid)
   const document = { tenant: TENANT, kind: 'calendar-object', id, version: 1, deleted: false, doc }
-  book.apply({ ...document, updatedAt: 0 })
+  book.apply({ ...document, updatedAt: 0 }, 0)
 }
 
 async function reviews(): Promise<void> {

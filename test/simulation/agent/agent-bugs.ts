@@ -4,14 +4,7 @@ import type { AgentWorld } from '#services/agent/run-agent.ts'
 import type { SessionDocument } from '#services/agent/storage/log-session-store.ts'
 import type { Place, SessionTable } from '#services/agent/storage/session-table.ts'
 import type { Tool } from '#services/agent/tools/tool.ts'
-import type { AgentSeat } from './agent-sim.ts'
-
-export interface AgentBug {
-  name: string
-  meaning: string
-  /** Gives an agent's process ports that misbehave. */
-  wrap(world: AgentWorld, seat: AgentSeat): AgentWorld
-}
+import type { AgentBug } from './agent-sim.ts'
 
 export const AGENT_BUGS: readonly AgentBug[] = [
   {

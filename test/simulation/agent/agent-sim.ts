@@ -1,14 +1,21 @@
 /** What everybody in a world with agents is handed. */
+import type { AgentWorld } from '#services/agent/run-agent.ts'
 import type { Random } from '../random.ts'
 import type { SimProcess } from '../sim-process.ts'
 import type { World } from '../world.ts'
-import type { AgentBug } from './agent-bugs.ts'
 import type { AgentFacts } from './agent-facts.ts'
 
 export const TENANT = 'acme'
 /** The agent that people talk to, and one that the ends of its runs wake. */
 export const ASSISTANT = 'assistant'
 export const WATCHER = 'watcher'
+
+export interface AgentBug {
+  name: string
+  meaning: string
+  /** Gives an agent's process ports that misbehave. */
+  wrap(world: AgentWorld, seat: AgentSeat): AgentWorld
+}
 
 export interface AgentSim {
   world: World

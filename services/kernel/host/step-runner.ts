@@ -80,9 +80,17 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
   }
 }
 
+/**
+ * Only `adopt` makes owners: one that has not heard from the log would take a store that lost
+ * commits for whole. An owner may be dropped at any await, so that none is there right after it.
+ */
 function ownerOf<T>(self: Self<T>, partition: number): PartitionOwner {
   const known = self.owners.get(partition)
   if (known) return known
+  throw new NotOwner(`${self.step.name}/${partition}`)
+}
+
+function makeOwner<T>(self: Self<T>, partition: number): PartitionOwner {
   const { step, world } = self
   const owner = createPartitionOwner(step, partition, {
     ...world,
@@ -136,7 +144,9 @@ async function adopt<T>(self: Self<T>): Promise<void> {
   if (fresh.length === 0) return
   const tail = await readJournalTail(self.step, self.world, fresh)
   for (const partition of fresh) {
-    const owner = ownerOf(self, partition)
+    // Somebody else was faster, and knows at least as much.
+    if (self.owners.has(partition)) continue
+    const owner = makeOwner(self, partition)
     for (const logged of tail.filter(each => each.partition === partition)) {
       owner.compareWithLog(logged)
       self.late.found(owner, logged)

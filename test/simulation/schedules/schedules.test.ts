@@ -7,6 +7,12 @@ import { playSchedules } from './schedule-world.ts'
 
 const SEEDS = 16
 const BUG_SEEDS_MAX = 100
+/** Where the search for a bug begins that needs a rare moment: near a seed that has it, for speed. */
+const SEARCH_FROM: Record<string, number> = {
+  'identity-by-revision': 10,
+  'revision-ignored': 17,
+  'lost-twice': 27,
+}
 
 async function violationsOf(seed: number, options: Parameters<typeof playSchedules>[1]) {
   const { violations, events } = checkSchedules(await playSchedules(seed, options))
@@ -38,7 +44,8 @@ describe('schedules in the simulated world', () => {
 
   for (const bug of SCHEDULE_BUGS) {
     test(`planted: ${bug.name} is found: ${bug.meaning}`, async () => {
-      for (let seed = 1; seed <= BUG_SEEDS_MAX; seed++) {
+      const first = SEARCH_FROM[bug.name] ?? 1
+      for (let seed = first; seed <= BUG_SEEDS_MAX; seed++) {
         if ((await violationsOf(seed, { bug })).length > 0) return
       }
       assert.fail(`not found in ${BUG_SEEDS_MAX} seeds`)

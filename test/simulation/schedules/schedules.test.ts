@@ -11,7 +11,6 @@ const BUG_SEEDS_MAX = 100
 const SEARCH_FROM: Record<string, number> = {
   'identity-by-revision': 10,
   'revision-ignored': 17,
-  'lost-twice': 27,
 }
 
 async function violationsOf(seed: number, options: Parameters<typeof playSchedules>[1]) {

@@ -76,8 +76,9 @@ async function edit(state: ScheduleState, id: string): Promise<void> {
   if (!schedule) return void waiting.delete(id)
   const operation = operationAfter(change, isActive)
   const doc = scheduled({ id, version: (last?.version ?? 0) + 1, operation, since, schedule })
-  // Only what is not a new start keeps the start it had.
-  if (last && change === 'name' && isActive) doc.scheduled = last.scheduled
+  // As the registry does it: saving without a change keeps the start.
+  const isSaved = isActive && last.scheduled?.revision === doc.scheduled?.revision
+  if (isSaved) doc.scheduled = last.scheduled
   if (operation !== 'active') doc.scheduled = last?.scheduled
   await write(state, doc)
 }

@@ -84,7 +84,8 @@ function isLoss(
   const gone = periods[n]
   if (!gone || !isLost(anchor, gone)) return false
   if (gone.object) return true
-  const went = periods[n - 1]?.object
+  // Two writers may delete it one after the other.
+  const went = periods.slice(0, n).findLast(({ object }) => object !== null)?.object
   return went ? isToCome(anchor, went, gone.fromMs - slackMs) : false
 }
 

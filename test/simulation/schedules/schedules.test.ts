@@ -7,7 +7,7 @@ import { playSchedules } from './schedule-world.ts'
 
 const SEEDS = 16
 const BUG_SEEDS_MAX = 100
-/** Where the search for a bug begins that needs a rare moment: near a seed that has it, for speed. */
+/** Where the search for a bug of rare moments begins: near a seed that has one, for speed. */
 const SEARCH_FROM: Record<string, number> = {
   'identity-by-revision': 10,
   'revision-ignored': 17,

@@ -107,4 +107,12 @@ export async function seedDemo(client: Client): Promise<void> {
   })
   const subscriptions = SUBSCRIPTIONS.map(each => ({ ...each, owner: 'user:demo' }))
   await client.subscriptions.apply(subscriptions, { managedBy: 'demo' })
+  await resumeOwn(client)
+}
+
+/** Without the demo its ticket server is away, and what depends on it was suspended meanwhile. */
+async function resumeOwn(client: Client): Promise<void> {
+  for await (const { id, managedBy } of client.subscriptions.list.items({ state: 'suspended' })) {
+    if (managedBy === 'demo') await client.subscriptions.resume(id, 'the demo goes on')
+  }
 }

@@ -116,7 +116,7 @@ async function targetOf(
 ): Promise<McpTarget> {
   if (connector.transport === 'stdio') {
     const command = mcpCommandOf(commands, connector.command)
-    if (!command) throw new McpFailure('address-refused')
+    if (!command) throw new McpFailure('command-not-allowed')
     return { transport: 'stdio', command }
   }
   const { url, auth } = connector

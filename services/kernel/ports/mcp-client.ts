@@ -25,6 +25,8 @@ export type McpTarget =
 export type McpFailureWord =
   | 'unreachable'
   | 'address-refused'
+  /** A local command that the configuration of this process does not allow. */
+  | 'command-not-allowed'
   | 'unauthorised'
   | 'throttled'
   | 'timeout'

@@ -46,7 +46,8 @@ export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
     name: 'registry',
     topics: ['registry.changes'],
     journal: 'audit',
-    lastTopics: ['registry.answers'],
+    // A marker whose table record is not durable, in a store that is then lost, is waited for in vain.
+    lastTopics: ['candidates', 'registry.answers'],
     rebuild: registryRebuild(codec),
     read: record => {
       if (!record.value) return null

@@ -242,11 +242,12 @@ async function drain<T>(self: Self<T>, tenant: string): Promise<void> {
 }
 
 async function appendInOrder<T>(self: Self<T>, records: OutgoingRecord[]): Promise<void> {
-  const isLast = (record: OutgoingRecord) => self.step.lastTopics?.includes(record.topic) === true
-  const first = records.filter(record => !isLast(record))
-  const last = records.filter(isLast)
-  if (first.length > 0) await self.world.log.append(first)
-  if (last.length > 0) await self.world.log.append(last)
+  const last = self.step.lastTopics ?? []
+  const rounds = [
+    records.filter(({ topic }) => !last.includes(topic)),
+    ...last.map(topic => records.filter(record => record.topic === topic)),
+  ]
+  for (const round of rounds) if (round.length > 0) await self.world.log.append(round)
 }
 
 async function flushPending<T>(self: Self<T>, state: TenantState): Promise<void> {

@@ -86,7 +86,7 @@ export interface Step<T> {
   dueHints?(entry: DueEntry, tenant: string): Hints
   /** Told the outputs of every commit; deciding alone may be tried several times. */
   committed?(outputs: readonly Output[]): void
-  /** Topics appended only after all other outputs are durable. */
+  /** Topics appended only after all other outputs are durable, each after those before it. */
   lastTopics?: string[]
   /** Topic whose records tell whether the store lost commits; needed with `rebuild`. */
   journal?: string

@@ -46,7 +46,7 @@ export function createRegistryStep(world: RegistryWorld): Step<RegistryItem> {
     name: 'registry',
     topics: ['registry.changes'],
     journal: 'audit',
-    // A marker whose table record is not durable, in a store that is then lost, is waited for in vain.
+    // A marker without a durable table record, in a store that is then lost, is waited for in vain.
     lastTopics: ['candidates', 'registry.answers'],
     rebuild: registryRebuild(codec),
     read: record => {

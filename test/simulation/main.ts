@@ -17,7 +17,6 @@ const USAGE = `npm run sim -- [--seeds N] [--first S] [--events E] [--world W] [
              [--calm] [--coverage]
   --seeds N     seeds to run, one after the other from --first. Default 20.
   --first S     first seed. Default 1.
-  --skip S      a seed among them that is left out; may be given again
   --events E    events that producers send in each. Default 300.
   --workers W   seeds at the same time. Default: one per core, at most 4.
   --world W     what is played. Default: pipeline.
@@ -29,7 +28,6 @@ ${linesOf(WORLDS)}  --bug NAME    plants a bug of the world
 interface Settings {
   seeds: number
   first: number
-  skip: readonly number[]
   events: number
   workers: number
   world: SimWorld
@@ -58,7 +56,6 @@ function readSettings(): Settings | string {
       options: {
         seeds: { type: 'string', default: '20' },
         first: { type: 'string', default: '1' },
-        skip: { type: 'string', multiple: true, default: [] },
         events: { type: 'string', default: '300' },
         workers: { type: 'string', default: String(Math.min(4, availableParallelism())) },
         world: { type: 'string', default: 'pipeline' },
@@ -80,18 +77,7 @@ function readSettings(): Settings | string {
     if (!world) return `No world is named ${values.world}.`
     if (bug !== undefined && !world.bugs.some(({ name }) => name === bug))
       return `No bug of this world is named ${bug}. There are:\n${linesOf(world.bugs)}`
-    const skip = values.skip.map(Number)
-    return {
-      seeds,
-      first,
-      skip,
-      events,
-      workers,
-      world,
-      bug,
-      isFaultless: calm,
-      isCovering: coverage,
-    }
+    return { seeds, first, events, workers, world, bug, isFaultless: calm, isCovering: coverage }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -107,11 +93,7 @@ async function runAll(settings: Settings): Promise<SeedResult[]> {
   const results: SeedResult[] = []
   let next = first
   const end = first + seeds
-  const pass = () => {
-    while (settings.skip.includes(next)) next += 1
-  }
   const work = async () => {
-    pass()
     while (next < end) await workAwhile()
   }
   const workAwhile = () =>
@@ -119,7 +101,6 @@ async function runAll(settings: Settings): Promise<SeedResult[]> {
       const worker = new Worker(new URL('./seed-worker.ts', import.meta.url))
       let left = SEEDS_OF_A_WORKER
       const give = () => {
-        pass()
         const order = (seed: number): SeedOrder => ({ seed, events, isFaultless, bug })
         if (next < end && left-- > 0) worker.postMessage({ world, ...order(next++) })
         else void worker.terminate().then(() => resolve())

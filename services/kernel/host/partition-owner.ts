@@ -48,6 +48,12 @@ export interface OwnerWorld {
   writer: RecordWriter
   ids: Ids
   logger: Logger
+  /**
+   * The newest fence of each tenant that was acknowledged to this process. It outlives an owner: a
+   * former tenure that appended nothing is in no log, and a store that comes back to it must not
+   * seem newer than what was rebuilt since.
+   */
+  seen: Map<string, Fence>
   /** Rebuilds documents of the tenant under the given fence; answers the fence afterwards. */
   rebuild(partition: number, tenant: string, fence: Fence): Promise<Fence>
 }
@@ -59,8 +65,6 @@ interface Self<T> {
   states: Map<string, TenantState>
   /** Tenants that were asked for; one whose state was dropped is taken over again by `check`. */
   wanted: Set<string>
-  /** The newest fence that this owner saw acknowledged, also while it holds no state. */
-  seen: Map<string, Fence>
   /** What the log said when the partition came here. */
   logged: Map<string, LoggedFence>
   /** Tenants whose store is known to have lost commits. */
@@ -110,7 +114,6 @@ export function createPartitionOwner<T>(
     world,
     states: new Map(),
     wanted: new Set(),
-    seen: new Map(),
     logged: new Map(),
     lost: new Set(),
     checks: 0,
@@ -145,7 +148,8 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   if (known) return known
   self.wanted.add(tenant)
   const { key, found } = await readFence(self, tenant)
-  const isBehind = isOlder(found, self.seen.get(tenant)) || isOver(found, self.logged.get(tenant))
+  const isBehind =
+    isOlder(found, self.world.seen.get(tenant)) || isOver(found, self.logged.get(tenant))
   const isLost = found.incarnation === UNBUILT || isBehind || self.lost.has(tenant)
   let fence = await take(self, tenant, {
     key,
@@ -164,7 +168,7 @@ async function acquire<T>(self: Self<T>, tenant: string): Promise<TenantState> {
   }
   const state: TenantState = { fence, uncleared: null, pending: null, hasDue: true }
   self.states.set(tenant, state)
-  self.seen.set(tenant, fence)
+  self.world.seen.set(tenant, fence)
   return state
 }
 
@@ -198,8 +202,8 @@ async function isMarked<T>(self: Self<T>, tenant: string, fence: Fence): Promise
 }
 
 /** Epochs go on growing after a flush, so that what was before it stays the past. */
-function newestEpoch<T>({ seen, logged }: Self<T>, tenant: string, found: number): number {
-  return Math.max(found, seen.get(tenant)?.epoch ?? 0, logged.get(tenant)?.epoch ?? 0)
+function newestEpoch<T>({ world, logged }: Self<T>, tenant: string, found: number): number {
+  return Math.max(found, world.seen.get(tenant)?.epoch ?? 0, logged.get(tenant)?.epoch ?? 0)
 }
 
 /** Does the store hold less than what was acknowledged to this owner before? */
@@ -315,7 +319,7 @@ async function run<T>(self: Self<T>, work: Work): Promise<void> {
     }
     const id = entryId(state.fence.seq + 1)
     state.fence = { ...state.fence, seq: state.fence.seq + 1 }
-    self.seen.set(work.tenant, state.fence)
+    self.world.seen.set(work.tenant, state.fence)
     state.uncleared = null
     const { due, outputs } = result.changes
     self.step.committed?.(outputs)

@@ -6,6 +6,7 @@
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { AmbitError, isAmbitError } from '#kernel/errors.ts'
 import type { LogRecord, RecordBatch, TopicPartition } from '#kernel/ports/event-log.ts'
+import type { Fence } from '#kernel/ports/state-store.ts'
 import { deadLetterOutput } from './dead-letter.ts'
 import { createLaneBook, type LaneBook } from './lane-book.ts'
 import { createLateRecords, type LateRecords } from './late-records.ts'
@@ -32,6 +33,8 @@ interface Self<T> {
   step: Step<T>
   world: StepWorld
   owners: Map<number, PartitionOwner>
+  /** Fences that were acknowledged to this process, by partition and tenant. */
+  seen: Map<number, Map<string, Fence>>
   /** What the log says of tenants; it only grows, so a lost partition loses nothing by it. */
   censuses: Map<number, TenantCensus>
   /** Partitions that the log gave to this process. */
@@ -49,6 +52,7 @@ export async function runStep<T>(step: Step<T>, world: StepWorld): Promise<Runni
     step,
     world,
     owners: new Map(),
+    seen: new Map(),
     censuses: new Map(),
     assigned: new Set(),
     offsets: createOffsetKeeper(world),
@@ -92,8 +96,11 @@ function ownerOf<T>(self: Self<T>, partition: number): PartitionOwner {
 
 function makeOwner<T>(self: Self<T>, partition: number): PartitionOwner {
   const { step, world } = self
+  const seen = self.seen.get(partition) ?? new Map<string, Fence>()
+  self.seen.set(partition, seen)
   const owner = createPartitionOwner(step, partition, {
     ...world,
+    seen,
     rebuild: (p, tenant, fence) =>
       rebuildTenant(step, world, { partition: p, tenant, fence, census: censusOf(self, p) }),
   })

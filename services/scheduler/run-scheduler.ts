@@ -8,7 +8,7 @@
  */
 
 import { createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
-import { readable } from '#kernel/domain/readable.ts'
+import { takeCalendarRecord } from '#kernel/domain/calendar/take-calendar-record.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog, Following, LogRecord } from '#kernel/ports/event-log.ts'
@@ -144,11 +144,10 @@ async function followCalendars(self: Self): Promise<Following> {
   return following
 }
 
-function takeCalendar(self: Self, { key, value, timestamp }: LogRecord): void {
+function takeCalendar(self: Self, record: LogRecord): void {
   const { world, book, index } = self
-  if (!value && key) book.forget(Buffer.from(key).toString())
-  const document = value && readable(() => world.codec.decode('table-document', value))
-  const changed = document && book.apply(document, timestamp)
+  const decode = (value: Uint8Array) => world.codec.decode('table-document', value)
+  const changed = takeCalendarRecord(book, record, decode)
   if (!changed) return
   const { tenant, calendar } = changed
   index.calendarChanged(tenant, calendar)

@@ -1,8 +1,8 @@
 /** The calendars as this process knows them: the whole of `calendar.objects`, followed. */
 
 import { type CalendarBook, createCalendarBook } from '#kernel/domain/calendar/calendar-book.ts'
-import { readable } from '#kernel/domain/readable.ts'
-import type { EventLog, LogRecord } from '#kernel/ports/event-log.ts'
+import { takeCalendarRecord } from '#kernel/domain/calendar/take-calendar-record.ts'
+import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 
 export interface Calendars {
@@ -21,16 +21,12 @@ export async function followCalendars({
   codec: RecordCodec
 }): Promise<Calendars> {
   const book = createCalendarBook()
-  const take = ({ key, value, timestamp }: LogRecord) => {
-    if (!value && key) book.forget(Buffer.from(key).toString())
-    const document = value && readable(() => codec.decode('table-document', value))
-    if (document) book.apply(document, timestamp)
-  }
+  const decode = (value: Uint8Array) => codec.decode('table-document', value)
   const following = await log.follow({
     topics: ['calendar.objects'],
     from: 'beginning',
     onRecords: records => {
-      for (const record of records) take(record)
+      for (const record of records) takeCalendarRecord(book, record, decode)
     },
   })
   await following.barrier()

@@ -9,7 +9,7 @@ export function parseWith<S extends z.ZodType>(
   value: unknown,
   code: ErrorCode = 'invalid',
 ): z.output<S> {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: expectedBy })
   if (result.success) return result.data
   const issue = result.error.issues[0]
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys : []
@@ -18,7 +18,7 @@ export function parseWith<S extends z.ZodType>(
   const actual = describe(at(value, path))
   const expected = unknown.length
     ? `no member of that name; unknown: ${unknown.join(', ')}`
-    : expectedBy(issue)
+    : (issue?.message ?? 'another value')
   throw new AmbitError(code, `${pointer || 'The body'}: ${expected}; got ${actual}.`, {
     pointer,
     expected,
@@ -27,15 +27,13 @@ export function parseWith<S extends z.ZodType>(
   })
 }
 
-/** Words of the schema where it has some; zod's own speak of types and not to people. */
-function expectedBy(issue: z.core.$ZodIssue | undefined): string {
-  if (!issue) return 'another value'
-  const hasOwnWords = !/^(Invalid|Too) /.test(issue.message)
-  if (hasOwnWords) return issue.message
+/** What is said where the schema has no words of its own; zod's speak of types, not to people. */
+function expectedBy(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'too_small') return `${boundOf(issue.origin, issue.minimum)} or more`
   if (issue.code === 'too_big') return `${boundOf(issue.origin, issue.maximum)} at most`
   if (issue.code === 'invalid_type') return KIND_WORDS[issue.expected] ?? issue.expected
-  if (issue.code === 'invalid_value') return issue.values.map(v => JSON.stringify(v)).join(' or ')
+  if (issue.code === 'invalid_value')
+    return issue.values.map((v: unknown) => JSON.stringify(v)).join(' or ')
   if (issue.code === 'invalid_format') return FORMAT_WORDS[issue.format] ?? `a ${issue.format}`
   return 'a value of another form'
 }

@@ -21,8 +21,9 @@ function readFlags() {
         host: { type: 'string' },
       },
     })
-    if (values.port === undefined || /^\d{1,5}$/.test(values.port)) return values
-    return `--port: expected a number from 0 to 65535, got ${values.port}.`
+    const { port = '0' } = values
+    if (/^\d+$/.test(port) && Number(port) <= 65_535) return values
+    return `--port: expected a number from 0 to 65535, got ${port}.`
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -66,7 +66,8 @@ export async function judgeBatch(world: BatchWorld, batch: LaneBatch<JudgeInput>
   await admitEntries(world, batch, { entries, subscription })
   if (subscription && condition) {
     const open = entries.filter(({ result }) => !result)
-    if (open.length > 0) await judgeOpen(world, batch, { subscription, condition, open })
+    const criterion = criterionHash(condition)
+    if (open.length > 0) await judgeOpen(world, batch, { subscription, condition, criterion, open })
   }
   const { codec, settings } = world
   let next = 0
@@ -94,7 +95,8 @@ export async function judgeDry(
     const body = toCloudEvent(candidate.event)
     return { candidate, body, item: judgeItemOf(body), spent: [] }
   })
-  await judgeOpen(world, batch, { subscription, condition, open })
+  const criterion = criterionHash(condition)
+  await judgeOpen(world, batch, { subscription, condition, criterion, open })
   return open.map(finishedOf)
 }
 
@@ -188,12 +190,13 @@ function documentOf<T>({ documents }: Loaded, key: string): T | undefined {
 interface Open {
   subscription: Subscription
   condition: Condition
+  /** Hash of the condition's words and scope. */
+  criterion: string
   open: Entry[]
 }
 
 async function judgeOpen(world: BatchWorld, batch: LaneBatch<unknown>, task: Open): Promise<void> {
-  const { condition, open } = task
-  const criterion = criterionHash(condition)
+  const { condition, criterion, open } = task
   if (!world.caller) {
     for (const entry of open) entry.result = offlineResult(condition, criterion, entry.item)
     return
@@ -221,8 +224,7 @@ function copyOf(result: Finished['result'] | undefined): Finished['result'] | un
  * anything is waited for, so that no two batches wait for each other.
  */
 async function judgeShared(world: BatchWorld, batch: LaneBatch<unknown>, task: Open) {
-  const { condition } = task
-  const criterion = criterionHash(condition)
+  const { condition, criterion } = task
   let left = textsOf(world, batch, task)
   while (left.length > 0) {
     const claims = left.map(text => ({ ...text, claim: world.underWay.claim(text.key) }))
@@ -254,9 +256,8 @@ interface JudgedText {
 function textsOf(
   { settings }: BatchWorld,
   { tenant }: LaneBatch<unknown>,
-  { condition, open }: Open,
+  { condition, criterion, open }: Open,
 ): JudgedText[] {
-  const criterion = criterionHash(condition)
   const texts = condition.scope === 'set' ? [open] : open.map(entry => [entry])
   const models = settings.names.join('\n')
   return texts.map(entries => {
@@ -308,10 +309,9 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 async function fromCache(
   world: BatchWorld,
   { tenant }: LaneBatch<unknown>,
-  { condition, open }: Open,
+  { condition, criterion, open }: Open,
 ): Promise<Entry[]> {
   const { settings, store } = world
-  const criterion = criterionHash(condition)
   const isSet = condition.scope === 'set'
   const about = (entry: Entry) => (isSet ? open : [entry]).map(({ item }) => item)
   const keysOf = (entry: Entry) =>
@@ -333,10 +333,9 @@ async function fromCache(
 async function fromModel(
   world: BatchWorld,
   batch: LaneBatch<unknown>,
-  { subscription, condition, open }: Open,
+  { subscription, condition, criterion, open }: Open,
 ): Promise<void> {
   const { caller, settings, clock, directory } = world
-  const criterion = criterionHash(condition)
   const policy = directory.policy(batch.tenant)
   const fates = await judgeItems<Skip>({
     count: open.length,

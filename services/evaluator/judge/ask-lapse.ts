@@ -2,12 +2,11 @@
  * When may a question no longer wait? When no answer could lead to a delivery ever again. What may
  * change back, such as a pause, lets it wait on.
  */
-import { criterionHash } from '#kernel/domain/criterion-hash.ts'
+import { askedCriterion, criterionHash } from '#kernel/domain/criterion-hash.ts'
 import { parseRfc3339 } from '#kernel/domain/rfc3339.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Candidate } from '#schemas/generated/records.ts'
 import { happenedAt, type Skip, skip } from './admission.ts'
-import type { VerdictBody } from './judge-outputs.ts'
 
 /** Operation parts that nothing leads out of. */
 const ENDS = ['deleted', 'expired', 'exhausted'] as const
@@ -24,7 +23,7 @@ export function lapseOf(
   const { operation } = state
   if (ENDS.some(end => end === operation)) return skip('inactive', 'state', operation)
   if (now >= expiryOf(subscription)) return skip('inactive', 'state', 'expired')
-  if (!condition || criterionHash(condition) !== askedCriterion(candidate)) {
+  if (!condition || criterionHash(condition) !== askedCriterion(candidate.verdict)) {
     return skip('inactive', 'verdict', 'superseded')
   }
   const { maxEventAgeMs } = subscription.limits
@@ -46,8 +45,4 @@ export function expiryOf({ limits }: Subscription): number {
   return expiresAt === null
     ? Number.POSITIVE_INFINITY
     : (parseRfc3339(expiresAt) ?? Number.POSITIVE_INFINITY)
-}
-
-function askedCriterion({ verdict }: Candidate): string | undefined {
-  return (verdict?.body as Partial<VerdictBody> | undefined)?.criterionHash
 }

@@ -4,7 +4,7 @@
  * skips the model where another stage refuses anyway, and says which.
  */
 import { askFactsOf } from '#kernel/domain/ask.ts'
-import { criterionHash } from '#kernel/domain/criterion-hash.ts'
+import { askedCriterion, criterionHash } from '#kernel/domain/criterion-hash.ts'
 import type { Fate, Stage } from '#kernel/domain/fate.ts'
 import type { Skipped, Verdict } from '#schemas/generated/records.ts'
 import { NEXT, type Refusal, type StageContext, type StageVerdict } from '../guard-facts.ts'
@@ -52,19 +52,9 @@ function ended({ fate, stage, reason, details }: Skipped): Refusal {
   return { fate: fate as Fate, stage: stage as Stage, reason, details: facts }
 }
 
-function askedCriterion({ body }: Verdict): string | undefined {
-  const hash = memberOf(body, 'criterionHash')
-  return typeof hash === 'string' ? hash : undefined
-}
-
 function why({ body }: Verdict): { failure?: string } {
-  const failure = memberOf(body, 'failure')
+  const { failure } = (body ?? {}) as { failure?: unknown }
   return typeof failure === 'string' ? { failure } : {}
-}
-
-function memberOf(body: unknown, name: string): unknown {
-  if (typeof body !== 'object' || body === null) return undefined
-  return (body as Record<string, unknown>)[name]
 }
 
 function rejected(reason: string, details: Record<string, unknown>): Refusal {

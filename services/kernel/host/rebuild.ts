@@ -1,4 +1,4 @@
-/** Gives a lost store its documents back from the log (I5; docs/guarantees.md, "May be lost"). */
+/** Gives a lost store its documents back from the log (I5; docs/guarantees.md). */
 
 import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { readable } from '#kernel/domain/readable.ts'

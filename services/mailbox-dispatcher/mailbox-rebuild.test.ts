@@ -89,12 +89,7 @@ async function rebuild(...records: OutgoingRecord[]) {
     gate: async () => {},
     knownTenants: () => [TENANT],
   }
-  let isDone = false
-  const done = rebuildTenant(step, world, { partition: 0, tenant: TENANT, fence }).then(() => {
-    isDone = true
-  })
-  await clock.until(() => isDone)
-  await done
+  await clock.during(rebuildTenant(step, world, { partition: 0, tenant: TENANT, fence }))
 }
 
 async function stored<T>(name: string): Promise<{ version: number; value: T } | undefined> {

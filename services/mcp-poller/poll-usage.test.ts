@@ -26,15 +26,7 @@ afterEach(async () => {
   for (const each of running) await during(each.stop())
 })
 
-async function during<T>(call: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = () => {
-    isDone = true
-  }
-  call.then(done, done)
-  await bench.clock.until(() => isDone)
-  return call
-}
+const during = <T>(call: Promise<T>) => bench.clock.during(call)
 
 async function start(name = 'one') {
   const poller = await during(bench.start(name))

@@ -32,16 +32,7 @@ afterEach(async () => {
   for (const each of running) await during(each.stop())
 })
 
-/** Resolves a call while time goes on. */
-async function during<T>(call: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = () => {
-    isDone = true
-  }
-  call.then(done, done)
-  await bench.clock.until(() => isDone)
-  return call
-}
+const during = <T>(call: Promise<T>) => bench.clock.during(call)
 
 async function start(name = 'one', seenAs?: (log: EventLog) => EventLog) {
   const poller = await during(bench.start(name, seenAs))

@@ -62,21 +62,12 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
   const policy = { ...policySchema.parse(options.policy ?? {}), tenant: TENANT, version: 1 }
   const settings = settingsOf(model, options.settings)
   const running = new Set<RunningStep>()
-  const during = async <T>(call: Promise<T>): Promise<T> => {
-    let isDone = false
-    const done = () => {
-      isDone = true
-    }
-    call.then(done, done)
-    await clock.until(() => isDone)
-    return call
-  }
   const rows = <N extends keyof RecordTypes>(topic: string, record: N): RecordTypes[N][] =>
     log.records(topic).flatMap(({ value }) => (value ? [codec.decode(record, value)] : []))
   let sent = 0
   const append = (candidates: Candidate[]) => log.open('producer').append(candidates.map(recordOf))
   return {
-    ...{ bench, clock, log, store, model, subscriptions, rows, during },
+    ...{ bench, clock, log, store, model, subscriptions, rows, during: clock.during },
     /** Starts a process; its `crash` leaves everything unanswered. */
     async start(name: string) {
       const writer = createRecordWriter(codec, 'evaluator')
@@ -87,7 +78,9 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
         agent: (tenant: string, id: string) => defaultAgent(tenant, id),
         tenant: () => undefined,
       }
-      const steps = await during(startJudge({ ...world, codec, directory, onState }, settings))
+      const steps = await clock.during(
+        startJudge({ ...world, codec, directory, onState }, settings),
+      )
       const step = { stop: async () => void (await Promise.all(steps.map(each => each.stop()))) }
       running.add(step)
       return {
@@ -101,7 +94,7 @@ export function createJudgeBench(options: JudgeBenchOptions = {}) {
       for (const fault of ['beforeLog', 'beforeStore', 'afterStore'] as const) {
         delete bench.faults[fault]
       }
-      await during(Promise.all([...running].map(each => each.stop())))
+      await clock.during(Promise.all([...running].map(each => each.stop())))
       running.clear()
     },
     subscribe(id: string, more: { limits?: Partial<Limits>; condition?: Partial<Condition> } = {}) {

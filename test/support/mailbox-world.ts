@@ -61,15 +61,7 @@ export async function openMailboxWorld({ isAtomic = false } = {}): Promise<Mailb
     store: store.open(name),
     ...{ writer, codec, clock, ids, signer, directory, logger },
   })
-  const during = async <T>(call: Promise<T>): Promise<T> => {
-    let isDone = false
-    const done = () => {
-      isDone = true
-    }
-    call.then(done, done)
-    await clock.until(() => isDone, 120_000)
-    return call
-  }
+  const during = <T>(call: Promise<T>) => clock.during(call, 120_000)
   const stepWorld = { ...host('intake'), gate: async () => {}, knownTenants: () => [TENANT] }
   const step: RunningStep = await during(
     runStep(createMailboxStep({ codec, directory }), stepWorld),

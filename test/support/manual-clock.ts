@@ -6,6 +6,8 @@ export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>
   /** Moves time on in small steps until the condition holds; fails after `maxMs`. */
   until(condition: () => boolean, maxMs?: number): Promise<void>
+  /** Resolves, or rejects, like a call that needs time to go on; fails after `maxMs`. */
+  during<T>(call: Promise<T>, maxMs?: number): Promise<T>
 }
 
 interface Sleeper {
@@ -52,6 +54,15 @@ export function createManualClock(startMs: number): ManualClock {
         if (now >= end) throw new Error(`nothing of the kind within ${maxMs} ms`)
         await clock.advance(STEP_MS)
       }
+    },
+    async during(call, maxMs) {
+      let isDone = false
+      const done = () => {
+        isDone = true
+      }
+      call.then(done, done)
+      await clock.until(() => isDone, maxMs)
+      return call
     },
   }
   return clock

@@ -49,28 +49,38 @@ export interface AgentWorld {
 }
 
 export interface RunningAgent {
+  /**
+   * Resolves when the runner has taken up what was left unfinished; rejects when it never will in
+   * this process. Turns run from the beginning, and in both cases until `drain`.
+   */
+  ready: Promise<void>
   /** Claims no more, and ends what runs within its time. */
   drain(): Promise<void>
+  /** Waits for a beginning under way, so that nothing begins afterwards. */
   stop(): Promise<void>
 }
 
 const TIMING = { leaseMs: 30_000, waitMs: 20_000, drainMs: 8000 }
 
-/** Begins to work; resolves when the runner has taken up what was left unfinished. */
-export async function runAgent(world: AgentWorld): Promise<RunningAgent> {
+/** Begins to work; it can be ended from now on. Whoever calls handles `ready`. */
+export function runAgent(world: AgentWorld): RunningAgent {
   const draining = new AbortController()
   const working = work(world, draining.signal)
-  const owner = await ownOperations({
+  const owning = ownOperations({
     ...{ log: world.log, tables: world.tables, agent: world.settings.AGENT_ID },
     everything: world.operations.everything,
     startRunner: () => startRunner(world),
   })
   return {
+    ready: owning.then(() => undefined),
     async drain() {
       draining.abort(new Error('The process stops.'))
       await working
     },
-    stop: () => owner.stop(),
+    async stop() {
+      const owner = await owning.catch(() => undefined)
+      await owner?.stop()
+    },
   }
 }
 

@@ -75,10 +75,10 @@ export async function startAgent(
 function startWhenListening(parts: Parts): Running {
   const { app, platform, settings, model, tables, table, operations, drafts } = parts
   let agent: RunningAgent | undefined
-  app.addHook('onListen', async () => {
+  const { log, clock, logger } = platform
+  const begin = async () => {
     const url = settings.AGENT_API_URL ?? addressOf(app)
-    const { log, clock, logger } = platform
-    agent = await runAgent({
+    agent = runAgent({
       ...{ settings, model, log, tables, table, operations, logger, onDraft: drafts.set },
       executor: `agent-${process.pid}`,
       client: createClient({ url, key: settings.AGENT_API_KEY ?? platform.adminKey ?? '' }),
@@ -87,7 +87,14 @@ function startWhenListening(parts: Parts): Running {
       http: fetchCall(),
       clock: { now: () => performance.now(), date: clock.now, sleep: clock.sleep },
     })
-  })
+    await agent.ready
+  }
+  // Nobody awaits this hook, and fastify's own log is off.
+  app.addHook('onListen', () =>
+    begin().catch(error =>
+      logger.error({ err: error }, 'the agent takes up no operations: start this process again'),
+    ),
+  )
   return {
     drain: async () => agent?.drain(),
     stop: async () => agent?.stop(),

@@ -74,11 +74,12 @@ export async function startAgentProcess(
     clock: { ...monotonic, date: clock.now },
     logger: noting(sim, (text: string) => note(`${process.name}: ${text}`)),
   }
-  const running = await runAgent(sim.bug?.wrap(parts, seat) ?? parts)
+  const running = runAgent(sim.bug?.wrap(parts, seat) ?? parts)
   sim.drains.set(process.name, async () => {
     await running.drain()
     await running.stop()
   })
+  await running.ready
   return {}
 }
 

@@ -35,7 +35,8 @@ async function takeTurn(work: Work): Promise<RunResult | undefined> {
   const result = await runTurn(work, { opening: asked.opening, news })
   if (!context.signal.aborted) {
     if (!spoken) await sayRest(work, result, news)
-    await markTold(work)
+    // A person's turn that took nothing tells nothing, and marked what others told when it began.
+    if (news || spoken || !isPersons) await markTold(work)
     if (context.attempt > 1 && !mayPass(result)) await askAgain(work)
   }
   return settleTurn(work, result)

@@ -7,6 +7,7 @@ import { lastWordsOf } from '../loop/last-words.ts'
 import type { Telling } from '../loop/session-store.ts'
 import type { News } from '../loop/turn-state.ts'
 import { closingContext, closingText } from '../operations/closing-text.ts'
+import type { Operation } from '../operations/operation.ts'
 import { takeable, toldOf } from '../operations/pending-updates.ts'
 import type { Work } from './work.ts'
 
@@ -25,9 +26,8 @@ export async function takeUpdates(
   work: Pick<Work, 'world' | 'key' | 'sessions' | 'message'>,
   mode: Telling['mode'],
 ): Promise<Updates | undefined> {
-  const { world, key, message } = work
-  await markTold(work)
-  const drained = takeable(await world.operations.ofSession(key), message.id)
+  const { world, message } = work
+  const drained = takeable(await markTold(work), message.id)
   const unended = drained.length === 0 ? [] : await unendedMessages(work)
   const found = drained.filter(({ batch }) => !unended.some(({ id }) => id === batch))
   if (found.length === 0) return undefined
@@ -54,15 +54,23 @@ async function unendedMessages({
   return waiting.filter(({ id }) => id !== message.id && !lastWordsOf(history, id))
 }
 
-/** Marks operations as the history says that they were told. */
+/**
+ * Marks operations as the history says that they were told; resolves with all of the session as
+ * they are then. Each look at the log waits for it, so the history is read only if a result waits.
+ */
 export async function markTold({
   world,
   key,
   sessions,
-}: Pick<Work, 'world' | 'key' | 'sessions'>): Promise<void> {
+}: Pick<Work, 'world' | 'key' | 'sessions'>): Promise<Operation[]> {
+  const operations = await world.operations.ofSession(key)
+  if (!operations.some(({ delivery }) => delivery === 'queued')) return operations
   const history = await sessions.history(key)
   const now = world.clock.date()
-  for (const told of toldOf(await world.operations.ofSession(key), history, now)) {
-    await world.operations.change(told, current => toldOf([current], history, now)[0])
+  const told = toldOf(operations, history, now)
+  for (const each of told) {
+    await world.operations.change(each, current => toldOf([current], history, now)[0])
   }
+  const marked = new Map(told.map(each => [each.id, each]))
+  return operations.map(each => marked.get(each.id) ?? each)
 }

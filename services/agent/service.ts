@@ -16,10 +16,15 @@ import { fetchCall } from './operations/http-call.ts'
 import { chatRoutes } from './page/chat-routes.ts'
 import { createDrafts, type Drafts } from './page/drafts.ts'
 import { sessionView } from './page/session-view.ts'
+import { createWatchers } from './page/watchers.ts'
 import { type RunningAgent, runAgent } from './run-agent.ts'
 import { createLogOperationStore, type LogOperationStore } from './storage/log-operation-store.ts'
 import { type SessionDocument, sessionPlace } from './storage/log-session-store.ts'
-import { createSessionTable, type SessionTable } from './storage/session-table.ts'
+import {
+  createSessionTable,
+  type SessionTable,
+  sessionPartitionKey,
+} from './storage/session-table.ts'
 import { listOperations } from './tools/list-operations.ts'
 import { shippedTools } from './tools/shipped-tools.ts'
 import type { Tool } from './tools/tool.ts'
@@ -123,22 +128,22 @@ function registryOf({ settings, operations, ownTools }: Parts, own: string): Too
 
 function servePage(parts: Parts) {
   const { app, platform, settings, model, isMock, tables, table, operations, drafts } = parts
-  const watchers = new Map<string, Set<() => void>>()
-  const nameOf = (tenant: string, session: string) => JSON.stringify([tenant, session])
+  const { watch, tell } = createWatchers()
   const known = new Map<string, { tenant: string; session: string; at: number; isWoken: boolean }>()
   tables.onChange(({ topic, document, key }) => {
+    const { tenant } = document
     const session = decodeURIComponent(key.split('/')[2] ?? '')
-    const name = nameOf(document.tenant, session)
     if (topic === 'agent.sessions') {
       const { entries } = (document.doc as { value: SessionDocument }).value
       const isWoken = entries.some(({ cause }) => cause)
-      known.set(name, { tenant: document.tenant, session, at: document.updatedAt, isWoken })
+      const name = sessionPartitionKey({ tenant, session })
+      known.set(name, { tenant, session, at: document.updatedAt, isWoken })
     }
-    for (const onChange of watchers.get(name) ?? []) onChange()
+    tell({ tenant, session })
   })
   chatRoutes(app, {
     ...{ authenticate: platform.authenticate, agent: settings.AGENT_ID, model: model.name, isMock },
-    drafts,
+    ...{ drafts, watch },
     view: key =>
       sessionView({
         ...{ session: key.session, agent: settings.AGENT_ID, model: model.name },
@@ -151,14 +156,5 @@ function servePage(parts: Parts) {
         .toSorted((a, b) => b.at - a.at)
         .slice(0, 100)
         .map(({ session, at, isWoken }) => ({ session, at: instantOf(at), isWoken })),
-    watch(key, onChange) {
-      const name = nameOf(key.tenant, key.session)
-      const set = watchers.get(name) ?? new Set()
-      watchers.set(name, set.add(onChange))
-      return () => {
-        set.delete(onChange)
-        if (set.size === 0) watchers.delete(name)
-      }
-    },
   })
 }

@@ -3,6 +3,8 @@
  * kept, and what the history holds is the answer.
  */
 import type { SessionKey } from '../loop/session-store.ts'
+import { sessionPartitionKey } from '../storage/session-table.ts'
+import { createWatchers } from './watchers.ts'
 
 export interface Draft {
   messageId: string
@@ -23,36 +25,25 @@ const PACE_MS = 50
 
 export function createDrafts(clock: { sleep(ms: number): Promise<void> }): Drafts {
   const drafts = new Map<string, Draft>()
-  const watchers = new Map<string, Set<() => void>>()
   const gathering = new Set<string>()
-  const nameOf = ({ tenant, session }: SessionKey) => JSON.stringify([tenant, session])
-  const tell = (name: string) => {
-    for (const onChange of watchers.get(name) ?? []) onChange()
-  }
-  const gather = async (name: string) => {
+  const { watch, tell } = createWatchers()
+  const gather = async (key: SessionKey) => {
+    const name = sessionPartitionKey(key)
     if (gathering.has(name)) return
     gathering.add(name)
     await clock.sleep(PACE_MS)
     gathering.delete(name)
-    if (drafts.has(name)) tell(name)
+    if (drafts.has(name)) tell(key)
   }
   return {
     set(key, messageId, text) {
-      const name = nameOf(key)
+      const name = sessionPartitionKey(key)
       if (text !== undefined) {
         drafts.set(name, { messageId, text })
-        void gather(name)
-      } else if (drafts.delete(name)) tell(name)
+        void gather(key)
+      } else if (drafts.delete(name)) tell(key)
     },
-    of: key => drafts.get(nameOf(key)) ?? null,
-    watch(key, onChange) {
-      const name = nameOf(key)
-      const all = watchers.get(name) ?? new Set()
-      watchers.set(name, all.add(onChange))
-      return () => {
-        all.delete(onChange)
-        if (all.size === 0) watchers.delete(name)
-      }
-    },
+    of: key => drafts.get(sessionPartitionKey(key)) ?? null,
+    watch,
   }
 }

@@ -9,9 +9,12 @@ import type { News } from '../loop/turn-state.ts'
 import { closingContext, closingText } from '../operations/closing-text.ts'
 import type { Operation } from '../operations/operation.ts'
 import { takeable, toldOf } from '../operations/pending-updates.ts'
+import type { Language } from '../tools/tool.ts'
 import type { Work } from './work.ts'
 
 export interface Updates extends News {
+  /** Of the conversation that the operations come from. */
+  language: Language
   /** A person's turn waits, and will take them when nobody has told them. */
   isAwaited: boolean
   /** Something among them failed. */

@@ -239,7 +239,7 @@ describe('what a turn sends', () => {
     const model = scriptedModel({ text: 'ok' })
     const { world, input, items } = agentWorld({ model })
     const tells = { mode: 'next_turn' as const, operations: ['op1'] }
-    const news = { tells, context: 'An operation ended.', text: 'Done.', language: 'en' as const }
+    const news = { tells, context: 'An operation ended.', text: 'Done.' }
     await runTurn(world, { ...input, news })
     assert.deepEqual(
       model.requests[0]?.items.map(({ text }) => text),
@@ -257,7 +257,7 @@ describe('what a turn sends', () => {
     said('m2', { role: 'user', text: 'x'.repeat(2000) })
     said('m2', { role: 'assistant', text: 'Another answer', toolCalls: [] })
     const tells = { mode: 'next_turn' as const, operations: ['op1'] }
-    const news = { tells, context: 'It ended.', text: 'Done.', language: 'en' as const }
+    const news = { tells, context: 'It ended.', text: 'Done.' }
     await runTurn(world, { ...input, news })
     const sent = model.requests[0]?.items.map(({ text }) => text) ?? []
     assert.deepEqual(sent.slice(-2), ['It ended.', 'Hello'])

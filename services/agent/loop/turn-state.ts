@@ -1,7 +1,6 @@
 /** What one turn is given, what it knows while it runs, and what comes of it. */
 import type { ChatItem, ChatModel, ToolCall, ToolDescription } from '#kernel/ports/chat-model.ts'
 import type { PendingQuestion, ToolOutcome } from '../tools/dispatch-tool.ts'
-import type { Language } from '../tools/tool.ts'
 import type {
   HistoryEntry,
   SessionCause,
@@ -54,7 +53,6 @@ export interface News {
   context: string
   /** The same for people, where the turn ends without the model's own words. */
   text: string
-  language: Language
 }
 
 export interface TurnInput {

@@ -16,7 +16,6 @@ import type { ExecutorWorld } from './executor/work.ts'
 import { turnLimitsOf } from './loop/turn-limits.ts'
 import type { LoopClock } from './loop/turn-state.ts'
 import type { HttpCall } from './operations/http-call.ts'
-import type { Operation } from './operations/operation.ts'
 import { createOperationRunner } from './operations/operation-runner.ts'
 import type { LogOperationStore } from './storage/log-operation-store.ts'
 import { createLogSessionStore } from './storage/log-session-store.ts'
@@ -113,7 +112,7 @@ function executorWorld(world: AgentWorld): ExecutorWorld {
       isSensitiveForbiddenWhenWoken: settings.AGENT_WOKEN_SENSITIVE === 'forbid',
     }),
     waitingMessages: session => waitingMessages(client.mailboxes, settings.AGENT_ID, session),
-    askClosing: (operation, name) => askClosing(client, operation, name),
+    askClosing: askClosingWith(client),
     record: (messageId, entry) => logger.info({ messageId, ...entry }, 'agent turn'),
   }
 }
@@ -136,22 +135,20 @@ function startRunner(world: AgentWorld) {
   return createOperationRunner({
     ...{ store: operations, findTool: registry.find, http, clock },
     onError: error => logger.warn({ err: error }, 'an operation waits for something that is away'),
-    askClosing: (operation, size) => askClosing(client, operation, String(size)),
+    askClosing: askClosingWith(client),
   })
 }
 
-async function askClosing(
-  client: Client,
-  { agent, session, batch, handle }: Operation,
-  name: string,
-): Promise<void> {
-  try {
-    const body = { session, kind: 'follow-up' as const, input: { batch }, handle }
-    await client.mailboxes.continueSession(agent, body, { idempotencyKey: `${batch}/${name}` })
-  } catch (error) {
-    // A stopped agent will be started again. With a handle that is too old nothing can be asked
-    // for: the person's next turn takes the results.
-    const isStopped = isClientError(error) && error.code === 'conflict'
-    if (!isClientError(error) || isTransient(error) || isStopped) throw error
+function askClosingWith(client: Client): ExecutorWorld['askClosing'] {
+  return async ({ agent, session, batch, handle }, name) => {
+    try {
+      const body = { session, kind: 'follow-up' as const, input: { batch }, handle }
+      await client.mailboxes.continueSession(agent, body, { idempotencyKey: `${batch}/${name}` })
+    } catch (error) {
+      // A stopped agent will be started again. With a handle that is too old nothing can be asked
+      // for: the person's next turn takes the results.
+      const isStopped = isClientError(error) && error.code === 'conflict'
+      if (!isClientError(error) || isTransient(error) || isStopped) throw error
+    }
   }
 }

@@ -76,6 +76,13 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
     listOperations(operations.ofSession),
     ...(options.tools ?? []),
   ])
+  const enqueue = (id: string, input: object) => {
+    if (known.has(id)) return
+    known.add(id)
+    queue.push(continuation(id, input))
+  }
+  const askClosing: ExecutorWorld['askClosing'] = async ({ batch }, name) =>
+    enqueue(`follow-up/${batch}/${name}`, { kind: 'follow-up', input: { batch } })
   const loopClock = { now: clock.now, date: clock.now, sleep: clock.sleep }
   const executor: ExecutorWorld = {
     agent: 'assistant',
@@ -89,14 +96,8 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
       queue
         .filter(message => message.session === session)
         .map(message => ({ id: message.id, isPersons: kindOf(message) !== 'follow-up' })),
-    askClosing: async ({ batch }, name) =>
-      enqueue(`follow-up/${batch}/${name}`, { kind: 'follow-up', input: { batch } }),
+    askClosing,
     record() {},
-  }
-  const enqueue = (id: string, input: object) => {
-    if (known.has(id)) return
-    known.add(id)
-    queue.push(continuation(id, input))
   }
   const onRunnerError = { ignore: false }
   const makeRunner = () =>
@@ -107,8 +108,7 @@ function chatParts(options: { model?: ChatModel; tools?: Tool[] }) {
           signal.addEventListener('abort', () => resolve('unavailable'))
           calls.push({ ...request, answer: resolve })
         }),
-      askClosing: async ({ batch }, size) =>
-        enqueue(`follow-up/${batch}/${size}`, { kind: 'follow-up', input: { batch } }),
+      askClosing,
       onError: error => {
         if (!onRunnerError.ignore) throw error
       },

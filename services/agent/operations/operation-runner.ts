@@ -27,10 +27,10 @@ export interface OperationRunnerWorld {
   http: HttpCall
   clock: { date(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> }
   /**
-   * Puts a follow-up into the mailbox; the same batch and size ask for one. Resolves also when it
+   * Puts a follow-up into the mailbox; the same batch and name ask for one. Resolves also when it
    * is refused for good: the next turn then takes the results. Rejects when it may be tried again.
    */
-  askClosing(operation: Operation, size: number): Promise<void>
+  askClosing(operation: Operation, name: string): Promise<void>
   onError(error: unknown): void
 }
 
@@ -126,5 +126,6 @@ async function attempt(
 async function close(world: OperationRunnerWorld, operation: Operation) {
   const all = await world.store.ofSession(operation)
   const drained = drainedBatches(all).find(({ batch }) => batch === operation.batch)
-  if (drained) await world.askClosing(operation, drained.size)
+  // A batch that has grown since it was closed is asked for anew.
+  if (drained) await world.askClosing(operation, String(drained.size))
 }

@@ -5,17 +5,38 @@ import { ModelFailure } from '#kernel/ports/chat-model.ts'
 import { scriptedModel } from '#test/support/agent-world.ts'
 import { chatWorld } from '#test/support/chat-world.ts'
 import { outcomeLine } from './closing-text.ts'
+import type { HttpRequest } from './http-call.ts'
 import { pendingSystemMessages, pendingUpdatesBySession } from './pending-updates.ts'
 
 const ONE = 'Dale acceso a ana@example.com a Notion con rol editor'
 const FIVE =
   'Dame acceso a soporte@example.com con rol admin en Notion, GitHub, Jira, Figma y Slack'
 
+/** Work that the agent has accepted and said so; its requests wait for an answer. */
+async function withAccepted(text: string) {
+  const chat = chatWorld()
+  chat.say(text)
+  await chat.work()
+  return chat
+}
+
+/** One access that is asked for; whoever claimed the turn has done nothing yet. */
+async function withClaimedTurn() {
+  const chat = chatWorld()
+  chat.say(ONE)
+  await chat.clock.advance(1)
+  const [turn] = chat.queue.splice(0)
+  assert.ok(turn)
+  return { chat, turn }
+}
+
+/** Is it the request for access to that application? */
+const isFor = (name: string) => (request: HttpRequest) =>
+  (request.json as { application: string }).application === name
+
 describe('rule 1: the visible chat holds user and assistant messages only', () => {
   it('also while work is accepted, done and closed', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     await chat.answer(200)
     await chat.work()
     assert.deepEqual(chat.visible(), [
@@ -34,9 +55,7 @@ describe('rule 1: the visible chat holds user and assistant messages only', () =
 
 describe('rule 2: technical operations live outside the visible thread', () => {
   it('the acceptance is said before the request has ended, and states move meanwhile', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     assert.match(chat.said().at(-1) ?? '', /Te aviso al cerrar/)
     assert.equal(chat.calls.length, 1)
     assert.deepEqual(chat.states(), ['running'])
@@ -50,9 +69,7 @@ describe('rule 2: technical operations live outside the visible thread', () => {
   })
 
   it('another question can be asked meanwhile', async () => {
-    const chat = chatWorld()
-    chat.say(FIVE)
-    await chat.work()
+    const chat = await withAccepted(FIVE)
     chat.say('Que es un webhook?')
     chat.say('Como van las operaciones?')
     await chat.work()
@@ -64,10 +81,8 @@ describe('rule 2: technical operations live outside the visible thread', () => {
 
 describe('rule 3: finished results gather in pendingUpdatesBySession', () => {
   it('and pendingSystemMessages is the same for snapshots', async () => {
-    const chat = chatWorld()
-    chat.say(FIVE)
-    await chat.work()
-    await chat.answer(200, ({ json }) => (json as { application: string }).application !== 'Jira')
+    const chat = await withAccepted(FIVE)
+    await chat.answer(200, each => !isFor('Jira')(each))
     const all = [...chat.operations.all.values()]
     assert.equal(pendingUpdatesBySession(all).get('s1')?.length, 4)
     assert.equal(chat.summary(), 'aggregating')
@@ -81,14 +96,12 @@ describe('rule 3: finished results gather in pendingUpdatesBySession', () => {
 
 describe('rule 4: one tool batch may open several operations and closes once', () => {
   it('five accesses are five requests with keys of their own, and one closing', async () => {
-    const chat = chatWorld()
-    chat.say(FIVE)
-    await chat.work()
+    const chat = await withAccepted(FIVE)
     assert.equal(new Set(chat.calls.map(({ headers }) => headers['idempotency-key'])).size, 5)
     const callIds = [...chat.operations.all.values()].map(({ callId }) => callId)
     assert.equal(new Set(callIds).size, 5)
     for (const name of ['Slack', 'Jira', 'Notion', 'Figma', 'GitHub']) {
-      await chat.answer(200, ({ json }) => (json as { application: string }).application === name)
+      await chat.answer(200, isFor(name))
       await chat.work()
     }
     const closings = chat.said().filter(text => text.startsWith('Listo:'))
@@ -98,10 +111,8 @@ describe('rule 4: one tool batch may open several operations and closes once', (
   })
 
   it('a failed item enters the same closing', async () => {
-    const chat = chatWorld()
-    chat.say(FIVE)
-    await chat.work()
-    await chat.answer(422, ({ json }) => (json as { application: string }).application === 'Jira')
+    const chat = await withAccepted(FIVE)
+    await chat.answer(422, isFor('Jira'))
     await chat.answer(200)
     await chat.work()
     const closing = chat.said().at(-1) ?? ''
@@ -113,9 +124,7 @@ describe('rule 4: one tool batch may open several operations and closes once', (
 
 describe('rule 5: a session that is free when the batch drains gets one follow-up', () => {
   it('which a second asking, or a restart, does not double', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     await chat.answer(201)
     assert.equal(chat.summary(), 'queued_final')
     await chat.restart()
@@ -130,9 +139,7 @@ describe('rule 5: a session that is free when the batch drains gets one follow-u
 
 describe('rule 6: a busy session hands the closing to its next turn', () => {
   it('as context of that turn alone, and the follow-up finds nothing left', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     // The batch drains while a turn is waiting: the person was quicker than the follow-up.
     await chat.answer(200)
     chat.say('Que es un webhook?')
@@ -149,9 +156,7 @@ describe('rule 6: a busy session hands the closing to its next turn', () => {
 
   it('loses no result when that turn is tried again, nor when the model stays away', async () => {
     const { clock, ...chat } = chatWorld({ model: scriptedModel(new ModelFailure('away')) })
-    const other = chatWorld()
-    other.say(ONE)
-    await other.work()
+    const other = await withAccepted(ONE)
     await other.answer(200)
     for (const [id, operation] of other.operations.all) {
       chat.operations.all.set(id, { ...operation, batch: 'another turn' })
@@ -168,9 +173,7 @@ describe('rule 6: a busy session hands the closing to its next turn', () => {
 
 /** One access whose result waits while the person speaks again. */
 async function withWaitingResult(second: string) {
-  const chat = chatWorld()
-  chat.say(ONE)
-  await chat.work()
+  const chat = await withAccepted(ONE)
   await chat.answer(200)
   chat.say(second)
   return chat
@@ -203,11 +206,7 @@ describe('results are told once, with the words that tell them', () => {
   })
 
   it('a closing does not leave them to a waiting turn that has ended with words', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.clock.advance(1)
-    const [turn] = chat.queue.splice(0)
-    assert.ok(turn)
+    const { chat, turn } = await withClaimedTurn()
     await chat.workOne(turn)
     await chat.clock.advance(1)
     await chat.answer(200)
@@ -217,11 +216,7 @@ describe('results are told once, with the words that tell them', () => {
   })
 
   it('a turn that is tried again asks anew for the closing that came too early', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.clock.advance(1)
-    const [turn] = chat.queue.splice(0)
-    assert.ok(turn)
+    const { chat, turn } = await withClaimedTurn()
     // The history is away once the work is accepted; the work itself goes on and ends.
     chat.store.crashAfter = chat.store.writes + 2
     assert.ok((await chat.workOne(turn)).error)
@@ -275,9 +270,7 @@ describe('what is away for a while loses nothing', () => {
 
 describe('rule 7: successful closings are fixed text, and the model recovers from failures', () => {
   it('a model that would fail is not asked about successes', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     chat.executor.model = scriptedModel(new ModelFailure('away'))
     await chat.answer(200)
     await chat.work()
@@ -285,9 +278,7 @@ describe('rule 7: successful closings are fixed text, and the model recovers fro
   })
 
   it('it is handed what failed, in fixed words, and what it says is the closing', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     const model = scriptedModel({ text: 'Notion no responde; lo intento mañana.' })
     chat.executor.model = model
     for (let attempt = 1; attempt <= 3; attempt += 1) {
@@ -303,9 +294,7 @@ describe('rule 7: successful closings are fixed text, and the model recovers fro
   })
 
   it('told without it when it stays away, after three attempts', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.work()
+    const chat = await withAccepted(ONE)
     await chat.answer(403)
     chat.executor.model = scriptedModel(new ModelFailure('away'))
     const [followUp] = chat.queue.splice(0)
@@ -318,11 +307,9 @@ describe('rule 7: successful closings are fixed text, and the model recovers fro
 
 describe('operations are durable', () => {
   it('a restart in the middle loses none and sends each under its first key', async () => {
-    const chat = chatWorld()
-    chat.say(FIVE)
-    await chat.work()
+    const chat = await withAccepted(FIVE)
     const keys = chat.calls.map(({ headers }) => headers['idempotency-key']).toSorted()
-    await chat.answer(200, ({ json }) => (json as { application: string }).application === 'Jira')
+    await chat.answer(200, isFor('Jira'))
     await chat.restart()
     assert.equal(chat.calls.length, 4)
     assert.ok(chat.calls.every(({ headers }) => keys.includes(headers['idempotency-key'])))
@@ -333,11 +320,7 @@ describe('operations are durable', () => {
   })
 
   it('a turn that is tried again after its answer leaves its results to the closing', async () => {
-    const chat = chatWorld()
-    chat.say(ONE)
-    await chat.clock.advance(1)
-    const [turn] = chat.queue.splice(0)
-    assert.ok(turn)
+    const { chat, turn } = await withClaimedTurn()
     await chat.workOne(turn)
     await chat.clock.advance(1)
     await chat.answer(200)

@@ -16,6 +16,7 @@ import type { EventLog, OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { Commit, DocumentPut, Fence, StateStore } from '#kernel/ports/state-store.ts'
+import { isOlder, isOver } from './fence-order.ts'
 import { decodeOutbox, encodeOutbox } from './outbox.ts'
 import type { LoggedFence } from './rebuild.ts'
 import type { RecordWriter } from './record-writer.ts'
@@ -204,22 +205,6 @@ async function isMarked<T>(self: Self<T>, tenant: string, fence: Fence): Promise
 /** Epochs go on growing after a flush, so that what was before it stays the past. */
 function newestEpoch<T>({ world, logged }: Self<T>, tenant: string, found: number): number {
   return Math.max(found, world.seen.get(tenant)?.epoch ?? 0, logged.get(tenant)?.epoch ?? 0)
-}
-
-/** Does the store hold less than what was acknowledged to this owner before? */
-function isOlder(found: Omit<Fence, 'key'>, seen: Fence | undefined): boolean {
-  if (!seen) return false
-  const isSame = found.incarnation === seen.incarnation
-  return found.epoch < seen.epoch || (isSame && found.seq < seen.seq)
-}
-
-/**
- * Does the log know of later commits? A store that went back to before its last rebuild holds an
- * incarnation that is over.
- */
-function isOver(found: Omit<Fence, 'key'>, logged: LoggedFence | undefined): boolean {
-  const seq = logged?.signs.get(found.incarnation)
-  return seq !== undefined && (seq > found.seq || logged?.last !== found.incarnation)
 }
 
 /** What the store holds; writes the mark `UNBUILT` where it holds nothing. */

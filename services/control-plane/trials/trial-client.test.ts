@@ -20,9 +20,9 @@ beforeEach(() => {
 
 const open = (name: string) => createTrialClient({ log: log.open(name), codec, writer, clock })
 
-function result(state: string, id = 'b1'): TrialResult {
+function result(state: string, id = 'b1', kind = 'backtest'): TrialResult {
   return {
-    ...{ id, tenant: 'acme', kind: 'backtest', state, reason: null },
+    ...{ id, tenant: 'acme', kind, state, reason: null },
     ...{ items: [], usage: NO_USAGE, progress: null, at: clock.now() },
   }
 }
@@ -80,5 +80,20 @@ test('a result that moves on pushes no other out', async () => {
   assert.equal(client.resultOf('acme', 'b0')?.state, 'running')
   await client.publish(result('running', 'one-more'))
   assert.equal(client.resultOf('acme', 'b0'), undefined)
+  await client.stop()
+})
+
+// The watch over labels asks for a dry run every few minutes, day and night.
+test('dry runs of other kinds push no backtest out that waits or has ended', async () => {
+  const client = await open('here')
+  await client.publish(result('estimated', 'waits'))
+  await client.publish(result('done', 'ended'))
+  await Promise.all(
+    Array.from({ length: 1001 }, (_, n) => client.publish(result('done', `t${n}`, 'test'))),
+  )
+  const states = ['waits', 'ended', 't2', 't3', 't1000'].map(
+    id => client.resultOf('acme', id)?.state,
+  )
+  assert.deepEqual(states, ['estimated', 'done', undefined, 'done', 'done'])
   await client.stop()
 })

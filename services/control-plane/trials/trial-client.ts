@@ -14,7 +14,7 @@ import type { RecordCodec } from '#schemas/codec.ts'
 import type { TrialResult } from '#schemas/generated/records.ts'
 
 const ENDS: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled'])
-/** Results kept for callers who ask later. */
+/** Results kept for callers who ask later; those of backtests last. */
 const RESULTS_MAX = 1000
 /** How far back results are read at a start, ms. */
 const RESULTS_AGE_MS = 86_400_000
@@ -46,7 +46,7 @@ export async function createTrialClient(world: TrialClientWorld): Promise<TrialC
   const note = (result: TrialResult) => {
     if (ENDS.has(results.get(result.id)?.state ?? '')) return
     results.delete(result.id)
-    if (results.size >= RESULTS_MAX) results.delete(results.keys().next().value ?? '')
+    if (results.size >= RESULTS_MAX) results.delete(leastMissed(results))
     results.set(result.id, result)
     for (const tell of waiting.get(result.id) ?? []) tell(result)
   }
@@ -99,4 +99,10 @@ export async function createTrialClient(world: TrialClientWorld): Promise<TrialC
     },
     stop: () => following.stop(),
   }
+}
+
+/** The oldest result that is no backtest's: people come back for those after hours. */
+function leastMissed(results: ReadonlyMap<string, TrialResult>): string {
+  for (const [id, { kind }] of results) if (kind !== 'backtest') return id
+  return results.keys().next().value ?? ''
 }

@@ -16,7 +16,6 @@ import {
   type TrialItem,
   type TrialUsage,
 } from '#kernel/domain/trial.ts'
-import { AmbitError } from '#kernel/errors.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { Ids } from '#kernel/ports/ids.ts'
@@ -25,6 +24,7 @@ import { eventBody, findEvent } from '../read-model/event-query.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import { addUsage } from '../trials/add-usage.ts'
 import type { TrialClient } from '../trials/trial-client.ts'
+import { finishedOr, trialPart } from '../trials/trial-part.ts'
 
 const JUDGED_WITHIN_MS = 120_000
 
@@ -129,36 +129,49 @@ export async function compareOn(
   }
 }
 
-export interface TrialsAsked {
+export interface TrialAsked {
   stage: 'estimate' | 'judge'
   draft: Subscription
   items: readonly TrialItem[]
   signal?: AbortSignal | undefined
 }
 
-/** One dry run after the other, each of as many events as one may have; at least one. */
+type TrialsWorld = Pick<CompareWorld, 'trials' | 'ids' | 'clock'>
+
+/**
+ * One dry run after the other, each of as many events as one may have; none without events.
+ *
+ * @throws AmbitError `conflict` as `runTrial`, at the first that was not done.
+ */
 export async function runTrials(
-  { trials, ids, clock }: Pick<CompareWorld, 'trials' | 'ids' | 'clock'>,
+  world: TrialsWorld,
   by: Principal,
-  { stage, draft, items, signal }: TrialsAsked,
-): Promise<{ items: TrialItem[]; usage: TrialUsage; last: TrialResult | undefined }> {
+  { items, ...asked }: TrialAsked,
+): Promise<{ items: TrialItem[]; usage: TrialUsage }> {
   const judged: TrialItem[] = []
   let usage = NO_USAGE
-  let last: TrialResult | undefined
-  for (let at = 0; at === 0 || at < items.length; at += TRIAL_EVENTS_MAX) {
-    const id = hashId('t', by.tenant, ids.random())
-    const part = items.slice(at, at + TRIAL_EVENTS_MAX)
-    await trials.start({
-      ...{ id, tenant: by.tenant, kind: 'test', stage, isSaved: false, by },
-      ...{ subscription: draft, items: part, usage: NO_USAGE, at: clock.now() },
-    })
-    last = await trials.wait(id, JUDGED_WITHIN_MS, signal)
-    if (last?.state !== 'done') {
-      const reason = last?.reason ?? 'no answer in time; is the evaluator running?'
-      throw new AmbitError('conflict', `The labelled events could not be judged: ${reason}`)
-    }
-    judged.push(...(last.items as TrialItem[]))
-    usage = addUsage(usage, last.usage as TrialUsage)
+  for (let at = 0; at < items.length; at += TRIAL_EVENTS_MAX) {
+    const part = { ...asked, items: items.slice(at, at + TRIAL_EVENTS_MAX) }
+    const result = await runTrial(world, by, part)
+    judged.push(...(result.items as TrialItem[]))
+    usage = addUsage(usage, result.usage as TrialUsage)
   }
-  return { items: judged, usage, last }
+  return { items: judged, usage }
+}
+
+/**
+ * One dry run, of at most `TRIAL_EVENTS_MAX` events.
+ *
+ * @throws AmbitError `conflict` where the evaluator did not answer in time, or could not judge.
+ */
+export async function runTrial(
+  { trials, ids, clock }: TrialsWorld,
+  by: Principal,
+  { stage, draft: subscription, items, signal }: TrialAsked,
+): Promise<TrialResult> {
+  const id = hashId('t', by.tenant, ids.random())
+  const part = { id, kind: 'test', subscription, stage, items: [...items] }
+  await trials.start(trialPart(by, part, clock.now()))
+  const result = await trials.wait(id, JUDGED_WITHIN_MS, signal)
+  return finishedOr(result, 'The labelled events could not be judged')
 }

@@ -21,7 +21,7 @@ import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
-import { type CompareWorld, compareOn, labelledSet, runTrials } from './compare-labels.ts'
+import { type CompareWorld, compareOn, labelledSet, runTrial, runTrials } from './compare-labels.ts'
 import {
   changesBetween,
   outsideChangeNotice,
@@ -148,8 +148,8 @@ const principalOf = (tenant: string): Principal => ({
 async function judgeNow(self: Self, draft: Subscription): Promise<JudgeIdentity | undefined> {
   const { world, stopping } = self
   const asked = { stage: 'estimate', draft, items: [], signal: stopping.signal } as const
-  const { last } = await runTrials(world, principalOf(draft.tenant), asked)
-  const { judge } = (last?.progress ?? {}) as { judge?: JudgeIdentity }
+  const { progress } = await runTrial(world, principalOf(draft.tenant), asked)
+  const { judge } = (progress ?? {}) as { judge?: JudgeIdentity }
   const text = JSON.stringify(judge)
   const isSettled = self.lastJudge === text
   self.lastJudge = text

@@ -13,7 +13,8 @@ import { AmbitError } from '#kernel/errors.ts'
 import type { TrialResult } from '#schemas/generated/records.ts'
 import { scaleUsage } from './add-usage.ts'
 import { type PastEvents, pastEvents } from './past-events.ts'
-import { NO_ANSWER, type Progress, type RunWorld, runBacktest, trialPart } from './run-backtest.ts'
+import { type Progress, type RunWorld, runBacktest } from './run-backtest.ts'
+import { finishedOr, trialPart } from './trial-part.ts'
 import { itemView } from './trial-view.ts'
 
 /** Matched events that an estimate looks at; the rest is taken to be like them. */
@@ -126,16 +127,12 @@ async function estimateUsage(
   if (!subscription.condition || matched.length === 0) return NO_USAGE
   const sample = matched.slice(0, SAMPLE)
   const id = `${asked.id}-estimate`
-  const part = { id, subscription, stage: 'estimate' as const, items: sample }
+  const part = { id, kind: 'backtest', subscription, stage: 'estimate' as const, items: sample }
   await trials.start(trialPart(by, part, clock.now()))
-  const result = await trials.wait(id, ESTIMATE_WITHIN_MS)
-  if (result?.state !== 'done') {
-    const reason = result?.reason ?? NO_ANSWER
-    throw new AmbitError(
-      'conflict',
-      `There is no estimate of what judging costs, and nothing was started: ${reason}`,
-    )
-  }
+  const result = finishedOr(
+    await trials.wait(id, ESTIMATE_WITHIN_MS),
+    'There is no estimate of what judging costs, and nothing was started',
+  )
   return scaleUsage(result.usage as TrialUsage, matched.length / sample.length)
 }
 

@@ -4,8 +4,7 @@
  */
 import type { Principal } from '#kernel/domain/principal.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import { NO_USAGE, type OpenTrial, type TrialItem, type TrialUsage } from '#kernel/domain/trial.ts'
-import { AmbitError } from '#kernel/errors.ts'
+import { NO_USAGE, type TrialItem, type TrialUsage } from '#kernel/domain/trial.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { TrialResult } from '#schemas/generated/records.ts'
@@ -13,15 +12,13 @@ import type { ReadModel, ReadView } from '../read-model/read-model.ts'
 import { addUsage } from './add-usage.ts'
 import { pastEvents } from './past-events.ts'
 import type { TrialClient } from './trial-client.ts'
+import { finishedOr, trialPart } from './trial-part.ts'
 
 /** Matched events of one part. */
 const PART = 20
 const PART_WITHIN_MS = 300_000
 /** A backtest at work says so this often. */
 const BEAT_EVERY_MS = 15_000
-
-/** Why there is no result of a part. */
-export const NO_ANSWER = 'no answer in time; is the evaluator running?'
 
 export interface Progress {
   subscription: Subscription
@@ -113,10 +110,9 @@ async function partOfRun(
 ): Promise<Pick<TrialResult, 'items' | 'usage'>> {
   const { world, by, subscription } = run
   const id = stage === 'judge' ? `${run.id}-${at}` : `${run.id}-decide`
-  await world.trials.start(trialPart(by, { id, subscription, stage, items }, world.clock.now()))
-  const result = await waitAlive(run, id)
-  if (result?.state === 'done') return result
-  throw new AmbitError('conflict', `A part of the backtest failed: ${result?.reason ?? NO_ANSWER}`)
+  const part = { id, kind: 'backtest', subscription, stage, items }
+  await world.trials.start(trialPart(by, part, world.clock.now()))
+  return finishedOr(await waitAlive(run, id), 'A part of the backtest failed')
 }
 
 /** Waits for a part, and says meanwhile that somebody does. */
@@ -129,13 +125,4 @@ async function waitAlive(run: Run, id: string): Promise<TrialResult | undefined>
     await tell(run, {}).catch(() => {})
   }
   return undefined
-}
-
-/** What is asked of the evaluator, or of the guard. */
-export function trialPart(
-  by: Principal,
-  part: Pick<OpenTrial, 'id' | 'subscription' | 'stage' | 'items'>,
-  at: number,
-): OpenTrial {
-  return { ...part, tenant: by.tenant, kind: 'backtest', isSaved: false, usage: NO_USAGE, by, at }
 }

@@ -71,7 +71,12 @@ export function labelsOf(
     const label = held && !held.deleted ? (held.doc as Label) : undefined
     if (label?.subscription === id) found.push(label)
   }
-  return found.sort((a, b) => (a.at < b.at ? -1 : 1))
+  return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+}
+
+/** Where a label stands among those of its subscription, as text that sorts; it is unique. */
+export function placeOf({ at, id }: Pick<Label, 'at' | 'id'>): string {
+  return `${at} ${id}`
 }
 
 /** Labels with the events that are still there. */

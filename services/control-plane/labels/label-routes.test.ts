@@ -141,3 +141,26 @@ it('refuses where the evaluator does not answer', async () => {
   assert.deepEqual([status, body.code], [409, 'conflict'])
   assert.match(body.detail, /labelled events could not be judged: no answer in time/)
 })
+
+// Ids are hashes, so they say nothing of when; several labels may be given within one millisecond.
+it('lists each label once over all pages, oldest first', async () => {
+  const given: [id: string, minute: number][] = [
+    ['d', 1],
+    ['a', 3],
+    ['c', 2],
+    ['e', 2],
+    ['b', 2],
+  ]
+  for (const [id, minute] of given) await label(id, instant(minute))
+  for (const limit of [1, 2, 3, 5]) {
+    const listed: string[] = []
+    let query = `limit=${limit}`
+    while (query !== '') {
+      const { items, next } = (await app.inject(`/v1/subscriptions/s1/labels?${query}`)).json()
+      assert.ok(items.length > 0 && items.length <= limit)
+      for (const { id } of items) listed.push(id)
+      query = next === null ? '' : `limit=${limit}&cursor=${next}`
+    }
+    assert.equal(listed.join(''), 'dbcea', `${limit} per page`)
+  }
+})

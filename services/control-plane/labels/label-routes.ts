@@ -17,7 +17,7 @@ import { sendChange } from '../routes/send-change.ts'
 import type { SubscriptionRoutesWorld } from '../routes/subscription-world.ts'
 import { subscriptionWriter } from '../routes/subscription-writer.ts'
 import type { TrialClient } from '../trials/trial-client.ts'
-import { compareOn, labelledSet, labelsOf } from './compare-labels.ts'
+import { compareOn, labelledSet, labelsOf, placeOf } from './compare-labels.ts'
 
 export interface LabelRoutesWorld extends SubscriptionRoutesWorld {
   model: ReadModel
@@ -64,12 +64,7 @@ export function labelRoutes(app: HttpApp, world: LabelRoutesWorld): void {
     const { tenant } = await permitted(world, request, 'read')
     await world.labels.barrier()
     const found = labelsOf(world, existing(world, tenant, request.params.id))
-    return pageOf(
-      found,
-      request.query,
-      ({ id }) => id,
-      label => label,
-    )
+    return pageOf(found, request.query, placeOf, label => label)
   })
   const compared = { params: idParams, body: compareBody }
   app.post('/v1/subscriptions/:id/labels/compare', { schema: compared }, async request => {

@@ -1,7 +1,7 @@
 /** Keeps the books of scheduler and poller in step with the topics that those two write. */
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import { isAmbitError } from '#kernel/errors.ts'
 import type { Calendars } from '#kernel/host/follow-calendars.ts'
 import type { LiveTables } from '#kernel/host/live-tables.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
@@ -51,14 +51,4 @@ export async function followLag(world: FollowLagWorld): Promise<FollowedLag> {
     },
   })
   return { scheduler: schedules.state, poller: observations.state, stop: () => following.stop() }
-}
-
-/** One bad record does not stop the rest (I18); a schema on its way makes the batch come again. */
-function readable<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (!isAmbitError(error) || error.code === 'not-ready') throw error
-    return undefined
-  }
 }

@@ -2,6 +2,7 @@
  * The way of some candidates of one subscription through judging: admission, cache, model, band,
  * and one commit that writes all of them in their order.
  */
+import { limitsOf } from '#kernel/domain/budget-counters.ts'
 import { criterionHash } from '#kernel/domain/criterion-hash.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
@@ -16,7 +17,7 @@ import type { Clock } from '#kernel/ports/clock.ts'
 import type { Loaded, StateStore } from '#kernel/ports/state-store.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { Candidate, EventRef } from '#schemas/generated/records.ts'
-import { admit, type GuardGlance, limitsOf, type Skip } from './judge/admission.ts'
+import { admit, type GuardGlance, type Skip } from './judge/admission.ts'
 import type { CallsUnderWay, Claim, SharedOutcome } from './judge/calls-under-way.ts'
 import { type Answered, type Finished, finishBatch } from './judge/finish-batch.ts'
 import { type JudgeItem, judgeItemOf } from './judge/judge-item.ts'

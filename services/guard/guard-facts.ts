@@ -1,6 +1,6 @@
 /** What stages are given: everything was loaded before, so a stage only compares. */
 import type { Agent } from '#kernel/domain/agent.ts'
-import { type BudgetLimit, budgetLimits } from '#kernel/domain/budget-counters.ts'
+import { type BudgetLimit, limitsOf } from '#kernel/domain/budget-counters.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { Fate, Stage } from '#kernel/domain/fate.ts'
 import { needCounters } from '#kernel/domain/need-all.ts'
@@ -113,14 +113,4 @@ export function gatherFacts(
     budgets,
     counter: name => unit.counter(name),
   }
-}
-
-/** Every budget limit that a subscription's work counts against now. */
-export function limitsOf(subscription: Subscription, policy: Policy, now: number): BudgetLimit[] {
-  const { id, tenant, owner, agent, limits } = subscription
-  return budgetLimits(
-    { ...policy.budgets, subscription: limits.budget },
-    { tenant, subscription: id, owner, agent },
-    { now, zone: policy.zone },
-  )
 }

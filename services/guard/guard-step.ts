@@ -2,6 +2,7 @@
  * The guard as a step: candidates, change markers and outcomes of a subscription in their order,
  * one at a time, and the flushes that its groups wait for.
  */
+import { limitsOf } from '#kernel/domain/budget-counters.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
@@ -18,7 +19,7 @@ import { decideFlush } from './decide-flush.ts'
 import { decideMarker } from './decide-marker.ts'
 import { decideOutcome } from './decide-outcome.ts'
 import { groupRule, needsData } from './group-placement.ts'
-import { type Arrival, type GuardWorld, limitsOf } from './guard-facts.ts'
+import type { Arrival, GuardWorld } from './guard-facts.ts'
 import { type DecisionKind, journal, kindOf, readState } from './guard-outputs.ts'
 import { guardRebuild } from './guard-rebuild.ts'
 import { candidateKey, claimKey, groupDocumentKey, guardKey, parseFlushId } from './guard-state.ts'

@@ -6,7 +6,7 @@
  *   judged twice, but for a crash in between, whose notice is the same.
  * - W3 Money is spent only where budgets apply and the estimate fits into all of them.
  */
-import { budgetLimits, moneyMicros } from '#kernel/domain/budget-counters.ts'
+import { limitsOf, limitWithoutRoom, moneyMicros } from '#kernel/domain/budget-counters.ts'
 import { partitionOf, tenantKey } from '#kernel/domain/ids.ts'
 import type { JudgeIdentity } from '#kernel/domain/judge-identity.ts'
 import type { Label } from '#kernel/domain/label.ts'
@@ -216,22 +216,22 @@ async function judgeAgain({ world, stopping }: Self, labelled: Labelled): Promis
 /** Why an estimate may not be spent; undefined where it may, or is nothing (W3). */
 async function noMoneyFor(
   { store, directory, clock }: LabelWatchWorld,
-  { id, tenant, owner, agent, limits }: Subscription,
+  subscription: Subscription,
   { calls, totalTokens, cost }: TrialUsage,
 ): Promise<string | undefined> {
   if (calls === 0) return undefined
-  const policy = directory.policy(tenant)
-  const budgets = { ...policy.budgets, subscription: limits.budget }
-  const moment = { now: clock.now(), zone: policy.zone }
-  const payer = { tenant, subscription: id, owner, agent }
+  const { tenant } = subscription
   const amounts = { tokens: totalTokens, money: moneyMicros(cost), activations: 0 }
-  const bounds = budgetLimits(budgets, payer, moment).filter(({ what }) => what !== 'activations')
+  const limits = limitsOf(subscription, directory.policy(tenant), clock.now())
+  const bounds = limits.filter(({ what }) => what !== 'activations')
   const most = `it takes up to ${totalTokens} tokens (${cost} of the currency)`
   if (bounds.length === 0) return `${most}, and no budget of tokens or money says if it may.`
   const names = bounds.map(({ counter }) => counter)
   const { counters } = await store.load({ tenant, documents: [], counters: names })
-  const lacking = bounds.find(
-    ({ counter, what, limit }) => (counters.get(counter) ?? 0) + amounts[what] > limit,
+  const lacking = limitWithoutRoom(
+    bounds,
+    what => amounts[what],
+    counter => counters.get(counter) ?? 0,
   )
   if (!lacking) return undefined
   const { what, period, scope } = lacking

@@ -4,7 +4,7 @@
  * this reason counts where its own look would have let the candidate pass a moment later.
  */
 import type { Agent } from '#kernel/domain/agent.ts'
-import { type BudgetLimit, budgetEnd, budgetLimits } from '#kernel/domain/budget-counters.ts'
+import { type BudgetLimit, budgetEnd, limitsOf } from '#kernel/domain/budget-counters.ts'
 import { LINEAGE_HOPS_MAX, parseLineage } from '#kernel/domain/event.ts'
 import type { Fate, Stage } from '#kernel/domain/fate.ts'
 import { isEntitled, type Policy, reentriesOf } from '#kernel/domain/policy.ts'
@@ -145,16 +145,6 @@ function budgets(facts: AdmissionFacts & { subscription: Subscription }): Skip |
     return counter(limit.counter) >= limit.limit
   })
   return full ? overBudget(full, { now, zone: policy.zone }) : null
-}
-
-/** Every budget that a subscription's work counts against now. */
-export function limitsOf(subscription: Subscription, policy: Policy, now: number): BudgetLimit[] {
-  const { id, tenant, owner, agent, limits } = subscription
-  return budgetLimits(
-    { ...policy.budgets, subscription: limits.budget },
-    { tenant, subscription: id, owner, agent },
-    { now, zone: policy.zone },
-  )
 }
 
 /** The fate of a candidate whose call has no room in a budget. */

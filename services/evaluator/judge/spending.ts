@@ -6,9 +6,11 @@
  */
 import {
   type BudgetLimit,
-  type BudgetPayer,
   type BudgetWhat,
   budgetCounters,
+  limitsOf,
+  limitWithoutRoom,
+  payerOf,
 } from '#kernel/domain/budget-counters.ts'
 import type { Tokens } from '#kernel/domain/model-price.ts'
 import { dayOf } from '#kernel/domain/period.ts'
@@ -16,7 +18,6 @@ import type { Policy } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { OWN_QUEUE } from '#kernel/host/step.ts'
-import { limitsOf } from './admission.ts'
 import {
   dueId,
   JUDGED_TTL_MS,
@@ -63,7 +64,11 @@ export function reserve(unit: UnitOfWork, request: ReserveRequest): Reserved {
     ({ what }) => what !== 'activations',
   )
   const lacking = (bound: Spending) =>
-    limits.find(({ what, counter, limit }) => unit.counter(counter) + amountOf(bound, what) > limit)
+    limitWithoutRoom(
+      limits,
+      what => amountOf(bound, what),
+      counter => unit.counter(counter),
+    )
   const { count, bound } = request.fitting(spending => lacking(spending) === undefined)
   const limit = lacking(bound)
   if (limit) return { kind: 'no-room', count, limit, now: unit.now }
@@ -144,9 +149,4 @@ function giveBack(unit: UnitOfWork, { amounts }: Reservation): void {
   for (const { counter, amount, ttlMs } of amounts) {
     if (amount > 0) unit.add({ counter, part: HELD, amount: -amount, ttlMs })
   }
-}
-
-/** Who pays for judging: the same counters that activations and runs go to. */
-export function payerOf({ id, tenant, owner, agent }: Subscription): BudgetPayer {
-  return { tenant, subscription: id, owner, agent }
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { budgetCounters, budgetEnd, budgetLimits, moneyMicros } from './budget-counters.ts'
+import {
+  budgetCounters,
+  budgetEnd,
+  budgetLimits,
+  limitWithoutRoom,
+  moneyMicros,
+} from './budget-counters.ts'
 
 const payer = { tenant: 'acme', subscription: 's1', owner: 'user:ana', agent: 'triage' }
 // 23:30 UTC is already the next day, and the next month, in Madrid.
@@ -36,6 +42,18 @@ describe('budget counters', () => {
     assert.equal(names.length, 8)
     assert.ok(names.includes('budget/agent/triage/tokens/2026-11'))
     assert.ok(names.includes('budget/tenant/acme/tokens/2026-11-30'))
+  })
+
+  it('have room up to their limit, and no further', () => {
+    const budgets = { subscription: { tokensPerDay: 100 }, tenant: { tokensPerMonth: 90 } }
+    const limits = budgetLimits(budgets, payer, { now, zone: 'UTC' })
+    const lacking = (amount: number) =>
+      limitWithoutRoom(
+        limits,
+        () => amount,
+        () => 40,
+      )?.scope
+    assert.deepEqual([lacking(50), lacking(51), lacking(61)], [undefined, 'tenant', 'subscription'])
   })
 
   it('count money in millionths', () => {

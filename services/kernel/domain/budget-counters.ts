@@ -4,6 +4,8 @@
  */
 import type { Budget } from './limits.ts'
 import { dayOf, periodEnd } from './period.ts'
+import type { Policy } from './policy.ts'
+import type { Subscription } from './subscription.ts'
 
 export type BudgetScope = 'subscription' | 'owner' | 'agent' | 'tenant'
 export type BudgetWhat = 'activations' | 'tokens' | 'money'
@@ -77,6 +79,26 @@ export function budgetLimits(
     }
   }
   return limits
+}
+
+/** Who pays for a subscription's work. */
+export function payerOf({ id, tenant, owner, agent }: Subscription): BudgetPayer {
+  return { tenant, subscription: id, owner, agent }
+}
+
+/** Every limit that a subscription's work counts against at `now`, ms since the epoch. */
+export function limitsOf(subscription: Subscription, policy: Policy, now: number): BudgetLimit[] {
+  const budgets = { ...policy.budgets, subscription: subscription.limits.budget }
+  return budgetLimits(budgets, payerOf(subscription), { now, zone: policy.zone })
+}
+
+/** The first limit that an amount more would pass; `counter` tells what is used of one. */
+export function limitWithoutRoom(
+  limits: readonly BudgetLimit[],
+  amountOf: (what: BudgetWhat) => number,
+  counter: (name: string) => number,
+): BudgetLimit | undefined {
+  return limits.find(limit => counter(limit.counter) + amountOf(limit.what) > limit.limit)
 }
 
 /** All counters, limited or not, that an amount spent on a day belongs to. */

@@ -1,5 +1,6 @@
 /** What waits for a judge, and whether judging works, over all tenants. */
 import type { ReadView } from './read-model.ts'
+import { IS_ASKED } from './read-model-schema.ts'
 
 /** Newest candidates that are looked at for failures. */
 const LOOKED_AT_MAX = 500
@@ -12,9 +13,7 @@ export interface JudgingState {
   failedLately: number
 }
 
-const ASKED = `
-select count(*) as n from decisions
-where is_held = 1 and seq < 0 and json_extract(verdict, '$.outcome') = 'ask'`
+const ASKED = `select count(*) as n from decisions where ${IS_ASKED}`
 
 const FAILED = `
 select count(*) as n from (select * from decisions order by row desc limit ${LOOKED_AT_MAX})

@@ -7,7 +7,7 @@
 import type { ProjectionDatabase } from '#kernel/ports/projection-database.ts'
 
 /** Raised by every change of the tables or of their meaning: the model is then built anew. */
-export const SCHEMA_VERSION = 7
+export const SCHEMA_VERSION = 8
 
 /** Is the row of `decisions` an ask that waits for a person? */
 export const IS_ASKED = `seq < 0 and json_extract(verdict, '$.outcome') = 'ask'
@@ -39,7 +39,6 @@ const TABLES = [
   )`,
   'create index decisions_event on decisions (event_hash)',
   'create index decisions_subscription on decisions (tenant, subscription)',
-  'create index decisions_waiting on decisions (tenant) where is_held = 1 and seq < 0',
   `create index decisions_verdict on decisions (json_extract(verdict, '$.id'))
     where verdict is not null`,
   `create index decisions_asked on decisions (tenant, row) where ${IS_ASKED}`,

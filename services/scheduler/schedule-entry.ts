@@ -6,7 +6,7 @@ import {
   type ScheduleKind,
   scheduleKind,
 } from '#kernel/domain/schedule/coming-instants.ts'
-import { dueIdOf, jitterOf } from '#kernel/domain/schedule/schedule-identity.ts'
+import { jitterOfInstant } from '#kernel/domain/schedule/schedule-identity.ts'
 import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
 import type { Schedule } from '#kernel/domain/trigger.ts'
 import type { ScheduleMark } from '#schemas/generated/records.ts'
@@ -123,10 +123,4 @@ export function decideEntry(
 export function settleEntry(entry: ScheduleEntry, { decidedMs, gaps }: Decision): void {
   entry.decidedMs = Math.max(entry.decidedMs, decidedMs)
   if (gaps.length > 0) entry.gaps = [...(entry.gaps ?? []), ...gaps].slice(-GAPS_KEPT)
-}
-
-function jitterOfInstant(entry: ScheduleEntry, { nominal }: DueInstant): number {
-  const { schedule, kind } = entry
-  const jitterMs = 'jitterMs' in schedule ? schedule.jitterMs : 0
-  return jitterMs === 0 ? 0 : jitterOf(dueIdOf(entry, kind, nominal), jitterMs)
 }

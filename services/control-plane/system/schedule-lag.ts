@@ -6,9 +6,8 @@ import {
   comingInstants,
   type DueInstant,
   type FindAnchors,
-  scheduleKind,
 } from '#kernel/domain/schedule/coming-instants.ts'
-import { dueIdOf, jitterOf } from '#kernel/domain/schedule/schedule-identity.ts'
+import { jitterOfInstant } from '#kernel/domain/schedule/schedule-identity.ts'
 import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
 import type { Schedule } from '#kernel/domain/trigger.ts'
 import type { ScheduleMark } from '#schemas/generated/records.ts'
@@ -97,11 +96,7 @@ export function createScheduleLagBook(
 }
 
 /** With its jitter, and never before the calendar told of it. */
-function actOnMs({ tenant, id, revision, schedule }: Planned, instant: DueInstant): number {
-  const { atMs, nominal, anchor } = instant
-  const jitterMs = 'jitterMs' in schedule ? schedule.jitterMs : 0
-  if (jitterMs === 0) return Math.max(atMs, anchor?.toldMs ?? 0)
-  return (
-    atMs + jitterOf(dueIdOf({ tenant, id, revision }, scheduleKind(schedule), nominal), jitterMs)
-  )
+function actOnMs(plan: Planned, instant: DueInstant): number {
+  const { atMs, anchor } = instant
+  return Math.max(atMs + jitterOfInstant(plan, instant), anchor?.toldMs ?? 0)
 }

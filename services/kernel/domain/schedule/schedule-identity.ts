@@ -5,7 +5,7 @@
 import { canonicalJson } from '../canonical-json.ts'
 import { hashId } from '../ids.ts'
 import type { Schedule } from '../trigger.ts'
-import type { ScheduleKind } from './coming-instants.ts'
+import { type DueInstant, type ScheduleKind, scheduleKind } from './coming-instants.ts'
 
 /** Hash of the schedule's fields: saving without a change keeps it. */
 export function scheduleRevision(schedule: Schedule): string {
@@ -23,8 +23,16 @@ export function dueIdOf(
 }
 
 /** Ms by which the dispatch of a due instant is put off: the same at every try, 0 to `jitterMs`. */
-export function jitterOf(dueId: string, jitterMs: number): number {
-  if (jitterMs === 0) return 0
+export function jitterOfInstant(
+  planned: { tenant: string; id: string; revision: string; schedule: Schedule },
+  { nominal }: Pick<DueInstant, 'nominal'>,
+): number {
+  const { schedule } = planned
+  const jitterMs = 'jitterMs' in schedule ? schedule.jitterMs : 0
+  return jitterMs === 0 ? 0 : jitterOf(dueIdOf(planned, scheduleKind(schedule), nominal), jitterMs)
+}
+
+function jitterOf(dueId: string, jitterMs: number): number {
   const part = Number.parseInt(dueId.slice(-8), 16) / 2 ** 32
   return Math.floor(part * jitterMs)
 }

@@ -21,7 +21,7 @@ export interface FollowLagWorld {
 
 export interface FollowedLag {
   /** What is known now; `nowMs` is ms since the epoch. */
-  scheduler(nowMs: number): ScheduleLag
+  scheduler(nowMs: number): Promise<ScheduleLag>
   poller(nowMs: number): ObservationLag
   stop(): Promise<void>
 }
@@ -29,7 +29,10 @@ export interface FollowedLag {
 /** Begins to follow; it catches up in the background. */
 export async function followLag(world: FollowLagWorld): Promise<FollowedLag> {
   const { log, codec, tables, cursors, calendars } = world
-  const schedules = createScheduleLagBook(calendars.book.find)
+  const schedules = createScheduleLagBook({
+    findAnchors: calendars.book.find,
+    isDeleted: key => tables.get('subscriptions', key)?.deleted === true,
+  })
   const observations = createObservationLagBook()
   tables.onChange(({ key, document: { kind, doc } }) => {
     if (kind !== 'subscription') return

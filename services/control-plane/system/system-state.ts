@@ -52,7 +52,7 @@ export async function systemState(world: SystemWorld): Promise<Record<string, un
     },
     steps,
     services: [
-      schedulerLine(lag.scheduler(nowMs)),
+      schedulerLine(await lag.scheduler(nowMs)),
       pollerLine(lag.poller(nowMs)),
       judgeLine(world.judging(nowMs), waiting),
     ],

@@ -1,4 +1,4 @@
-/** Documents that only the read model understands, kept in `policies` so that they last. */
+/** Documents that no step reads, kept in `policies` so that they last. */
 import { tenantKey } from '#kernel/domain/ids.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
 import { principalName } from '#kernel/domain/subscription.ts'
@@ -10,21 +10,24 @@ import type { DeadLetter } from '#schemas/generated/records.ts'
 export interface TableRecordsWorld {
   log: EventLog
   writer: RecordWriter
-  clock: Clock
+  clock: Pick<Clock, 'now'>
 }
 
 interface Mark {
   tenant: string
-  kind: 'notice-ack' | 'event-erasure'
+  kind: 'notice-ack' | 'event-erasure' | 'label-check'
   id: string
+  /** A higher one replaces it; default 1: the first stands. */
+  version?: number
   doc: object
 }
 
-async function appendMark(world: TableRecordsWorld, mark: Mark): Promise<void> {
-  const { tenant, kind, id, doc } = mark
-  const value = { tenant, kind, id, version: 1, deleted: false, updatedAt: world.clock.now(), doc }
+/** Keeps a document; durable when it resolves. */
+export async function appendMark(world: TableRecordsWorld, mark: Mark): Promise<void> {
+  const { tenant, kind, id, version = 1, doc } = mark
+  const value = { tenant, kind, id, version, deleted: false, updatedAt: world.clock.now(), doc }
   const key = tenantKey(tenant, kind, id)
-  const output = { topic: 'policies' as const, key, id: `${kind}/${id}`, tenant, value }
+  const output = { topic: 'policies' as const, key, id: `${key}/${version}`, tenant, value }
   await world.log.append([world.writer.encode(output)])
 }
 

@@ -64,20 +64,29 @@ export function labelsOf(
   { id, tenant }: Pick<Subscription, 'id' | 'tenant'>,
 ): Label[] {
   const prefix = objectKey(tenant, 'label', '')
+  return labelsIn(labels, prefix)
+    .filter(({ subscription }) => subscription === id)
+    .sort(byPlace)
+}
+
+/** Labels whose key begins with `prefix`, by default all; in no order. */
+export function labelsIn(labels: CompareWorld['labels'], prefix = ''): Label[] {
   const found: Label[] = []
   for (const key of labels.keys('labels')) {
     if (!key.startsWith(prefix)) continue
     const held = labels.get('labels', key)
-    const label = held && !held.deleted ? (held.doc as Label) : undefined
-    if (label?.subscription === id) found.push(label)
+    if (held?.kind === 'label' && !held.deleted) found.push(held.doc as Label)
   }
-  return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+  return found
 }
 
 /** Where a label stands among those of its subscription, as text that sorts; it is unique. */
 export function placeOf({ at, id }: Pick<Label, 'at' | 'id'>): string {
   return `${at} ${id}`
 }
+
+/** Sorts labels of a subscription, oldest first. */
+export const byPlace = (a: Label, b: Label): number => (placeOf(a) < placeOf(b) ? -1 : 1)
 
 /** Labels with the events that are still there. */
 export interface LabelledSet {

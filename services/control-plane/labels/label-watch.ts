@@ -21,7 +21,16 @@ import type { Clock } from '#kernel/ports/clock.ts'
 import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Logger } from '#kernel/ports/logger.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
-import { type CompareWorld, compareOn, labelledSet, runTrial, runTrials } from './compare-labels.ts'
+import { appendMark } from '../table-records.ts'
+import {
+  byPlace,
+  type CompareWorld,
+  compareOn,
+  labelledSet,
+  labelsIn,
+  runTrial,
+  runTrials,
+} from './compare-labels.ts'
 import {
   changesBetween,
   outsideChangeNotice,
@@ -119,11 +128,7 @@ async function look(self: Self): Promise<void> {
 /** Live subscriptions of our partitions that have a condition and labels. */
 function labelledHere({ world, owned, partitions }: Self): Labelled[] {
   const { labels, directory } = world
-  const rows = [...labels.keys('labels')].flatMap(key => {
-    const held = labels.get('labels', key)
-    return held?.kind === 'label' && !held.deleted ? [held.doc as Label] : []
-  })
-  const sets = Map.groupBy(rows, ({ tenant, subscription }) =>
+  const sets = Map.groupBy(labelsIn(labels), ({ tenant, subscription }) =>
     rememberedKey({ tenant, id: subscription }),
   )
   return [...sets].flatMap(([key, all]) => {
@@ -131,8 +136,7 @@ function labelledHere({ world, owned, partitions }: Self): Labelled[] {
     if (!label || !owned.has(partitionOf(key, partitions))) return []
     const subscription = directory.subscription(label.tenant, label.subscription)
     if (!subscription?.condition || !isLive(subscription.state)) return []
-    const newest = all.toSorted((a, b) => (a.at < b.at ? -1 : 1)).slice(-RERUN_LABELS_MAX)
-    return [{ subscription, labels: newest }]
+    return [{ subscription, labels: all.sort(byPlace).slice(-RERUN_LABELS_MAX) }]
   })
 }
 
@@ -176,20 +180,8 @@ async function check(self: Self, labelled: Labelled, judge: JudgeIdentity): Prom
     const notice = outsideChangeNotice(subscription, { ...told, now: at })
     await world.log.append([world.writer.encode(notice)])
   }
-  await remember(self, subscription, { version, doc: now })
-}
-
-async function remember(
-  { world }: Self,
-  subscription: Subscription,
-  { version, doc }: { version: number; doc: Surroundings },
-): Promise<void> {
-  const { tenant, id } = subscription
-  const key = rememberedKey(subscription)
-  const facts = { tenant, kind: REMEMBERED_KIND, id, version, deleted: false, doc }
-  const value = { ...facts, updatedAt: world.clock.now() }
-  const output = { topic: 'policies' as const, key, id: `${key}/${version}`, tenant, value }
-  await world.log.append([world.writer.encode(output)])
+  const { id } = subscription
+  await appendMark(world, { tenant, kind: REMEMBERED_KIND, id, version, doc: now })
 }
 
 /** Never rejects for what the evaluator says: it waits, and a person may start it. */

@@ -48,14 +48,23 @@ const judge = { isAway: false, first: undefined as AskAnswer | undefined, asked:
 beforeEach(async () => {
   Object.assign(judge, { isAway: false, first: undefined, asked: 0 })
   world = await openHappenedWorld()
-  const { log, model } = world
+  const { log } = world
   const clock = systemClock
   tables = await openLiveTables({ log, codec, clock, topics: ['subscriptions', 'policies'] })
-  app = await createHttpApp({
+  app = await openApp()
+  // The dispatcher's route for questions of runs is in the same process when all are in one.
+  app.post('/v1/approvals/:id', async () => ({ by: 'the dispatcher' }))
+})
+
+/** The routes under test alone. */
+async function openApp(): Promise<HttpApp> {
+  const { model } = world
+  const clock = systemClock
+  const opened = await createHttpApp({
     ...{ logger: silentLogger, ids: systemIds, metrics: new Registry(), ratePerSecond: 0 },
     notReady: () => [],
   })
-  approvalRoutes(app, {
+  approvalRoutes(opened, {
     ...{ model, tables, logger: silentLogger, directory: createDirectory(tables) },
     clock: { ...clock, sleep: (ms, signal) => clock.sleep(Math.min(ms, 300), signal) },
     authenticate: async request => {
@@ -74,9 +83,8 @@ beforeEach(async () => {
     redrive: async () => {},
     system: async () => ({}),
   })
-  // The dispatcher's route for questions of runs is in the same process when all are in one.
-  app.post('/v1/approvals/:id', async () => ({ by: 'the dispatcher' }))
-})
+  return opened
+}
 
 afterEach(async () => {
   await app.close()
@@ -296,7 +304,12 @@ describe('an answer that cannot count', () => {
   })
 })
 
+// The dispatcher documents its route under the same path; what is said there must hold for both.
 it('documents both kinds of answers under one path', async () => {
-  const { paths } = (await app.inject({ url: '/v1/openapi.json' })).json()
-  assert.ok(paths['/v1/approvals/{id}']?.post)
+  const alone = await openApp()
+  const { paths } = (await alone.inject({ url: '/v1/openapi.json' })).json()
+  await alone.close()
+  const { content } = paths['/v1/approvals/{id}'].post.requestBody
+  const { properties } = content['application/json'].schema
+  assert.deepEqual(properties.decision.enum, ['accept', 'edit', 'respond', 'ignore'])
 })

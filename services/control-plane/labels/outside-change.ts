@@ -1,6 +1,6 @@
 /**
- * What may change the verdicts of a subscription without anybody editing it: who judges, and the
- * connector that its items come from. Pure.
+ * What may change the verdicts of a subscription, or their price, without anybody editing it: who
+ * judges, and the connector that its items come from. Pure.
  */
 import { canonicalJson } from '#kernel/domain/canonical-json.ts'
 import { allowedOperation, type Connector, pinOf } from '#kernel/domain/connector.ts'

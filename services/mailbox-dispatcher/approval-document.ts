@@ -1,8 +1,7 @@
 /** A question that a run asked a person. */
+import type { ANSWERS } from '#kernel/domain/approval-answer.ts'
 import type { Effect } from './effect.ts'
 import type { StoredMessage } from './message-document.ts'
-
-export const ANSWERS = ['accept', 'edit', 'respond', 'ignore'] as const
 
 /** What a person decided; the members beside `decision` depend on it. */
 export interface ApprovalAnswer {

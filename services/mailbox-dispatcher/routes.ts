@@ -5,11 +5,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { answerSchema } from '#kernel/domain/approval-answer.ts'
 import { instantOf } from '#kernel/domain/message-view.ts'
 import { isPermitted, type Permission, type Principal } from '#kernel/domain/principal.ts'
 import { nameSchema } from '#kernel/domain/subscription.ts'
 import { AmbitError } from '#kernel/errors.ts'
-import { ANSWERS } from './approval-document.ts'
 import type { Settlement } from './decide-complete.ts'
 import { effectSchema } from './effect.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -66,12 +66,6 @@ const continuationBody = z.strictObject({
 })
 const cancelBody = z.strictObject({ reason: text.default('') }).nullish()
 const redriveBody = z.strictObject({ reason: text.optional() }).nullish()
-const answerBody = z.strictObject({
-  decision: z.enum(ANSWERS),
-  args: z.unknown().optional(),
-  text: text.optional(),
-  reason: text.optional(),
-})
 
 /**
  * Adds the routes. The caller of each is known before its body is read, so a stranger learns
@@ -178,7 +172,7 @@ function personRoutes(app: App, mailbox: Mailbox, { callerOf, onRequest }: Door)
     const by = person(callerOf(request))
     return mailbox.redrive(by, request.params.id)
   })
-  app.post('/v1/approvals/:id', schemaOf(answerBody), async request => {
+  app.post('/v1/approvals/:id', schemaOf(answerSchema), async request => {
     const by = callerOf(request)
     return mailbox.answerApproval(by, request.params.id, request.body)
   })

@@ -1,5 +1,6 @@
 /** `/v1/approvals`: what waits for a person, and the answers to asks. */
 import { z } from 'zod'
+import { answerSchema } from '#kernel/domain/approval-answer.ts'
 import { ASK_DECISIONS, type AskDecision } from '#kernel/domain/ask.ts'
 import { criterionHash } from '#kernel/domain/criterion-hash.ts'
 import { AmbitError } from '#kernel/errors.ts'
@@ -15,13 +16,6 @@ import type { WhatHappenedWorld } from './what-happened-world.ts'
 
 /** An ask is named after its candidate; every other id is a question's, and the dispatcher's. */
 const ASK_PATH = '/v1/approvals/:id(^c_[0-9a-f]+$)'
-const DECISIONS = ['accept', 'edit', 'respond', 'ignore'] as const
-const answerBody = z.strictObject({
-  decision: z.enum(DECISIONS),
-  args: z.unknown().optional(),
-  text: z.string().max(4000).optional(),
-  reason: z.string().max(4000).optional(),
-})
 
 /**
  * Subscriptions that wait for `…/approve` or `…/reject` come first, on the first page; then asks,
@@ -36,7 +30,7 @@ export function approvalRoutes(app: HttpApp, world: WhatHappenedWorld): void {
     const pending = request.query.cursor === undefined ? pendingSubscriptions(world, tenant) : []
     return { items: [...pending, ...items], next }
   })
-  const schema = { params: z.strictObject({ id: z.string().max(128) }), body: answerBody }
+  const schema = { params: z.strictObject({ id: z.string().max(128) }), body: answerSchema }
   app.post(ASK_PATH, { schema }, async (request, reply) => {
     const by = await world.authenticate(request)
     const decision = askDecision(request.body)
@@ -48,7 +42,7 @@ export function approvalRoutes(app: HttpApp, world: WhatHappenedWorld): void {
 }
 
 /** A question of a run can be answered in more ways than a verdict. */
-function askDecision({ decision }: z.infer<typeof answerBody>): AskDecision {
+function askDecision({ decision }: z.infer<typeof answerSchema>): AskDecision {
   const found = ASK_DECISIONS.find(each => each === decision)
   if (found) return found
   const expected = ASK_DECISIONS.join(' or ')

@@ -15,7 +15,7 @@ import type { ScheduleMark } from '#schemas/generated/records.ts'
 
 /** Marks follow their events within half a second; a due instant is not owed before this, ms. */
 export const OWED_AFTER_MS = 5000
-/** Schedules looked at before others of the process have their turn: planning them takes 30 ms. */
+/** Schedules looked at before others of the process have their turn: some tens of ms at most. */
 const LOOKED_AT_MAX = 2000
 
 export interface ScheduleLag {

@@ -88,15 +88,7 @@ async function answer(reason: string | null = null) {
 }
 
 /** What a call answers, while time goes on. */
-async function during<T>(call: Promise<T>): Promise<T> {
-  let isDone = false
-  const done = () => {
-    isDone = true
-  }
-  call.then(done, done)
-  await clock.until(() => isDone, 3_600_000)
-  return call
-}
+const during = <T>(call: Promise<T>) => clock.during(call, 3_600_000)
 
 /** Estimated and confirmed: the first part is asked for. */
 async function confirmed({ backtests }: Awaited<ReturnType<typeof start>>) {

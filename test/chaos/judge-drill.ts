@@ -2,6 +2,7 @@
  * Semantic conditions under load, judged by a scripted model that takes its time, while the
  * processes that ask it are killed, one after the other and both at once.
  */
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedisStateStore } from '#kernel/adapters/redis/redis-state-store.ts'
 import type { StateStore } from '#kernel/ports/state-store.ts'
@@ -24,6 +25,7 @@ const MODEL_TAKES_MS = 400
 const AWAY_MS = 2000
 const RECOVER_MS = 60_000
 const AGREE_MS = 15_000
+const AGREE_EVERY_MS = 250
 
 interface Self {
   cluster: Cluster
@@ -96,7 +98,7 @@ async function roundsOf(self: Self, store: StateStore): Promise<Finding[]> {
     const findings = await round(self, each)
     if (findings.length > 0) return findings
   }
-  return budgetFindings(self, store)
+  return settled(self, store)
 }
 
 async function prepare({ cluster, subscriptions }: Self): Promise<void> {
@@ -170,15 +172,29 @@ interface Reservation {
   isReleased: boolean
 }
 
-/** Budgets hold what was charged and what the dead had reserved; the console shows the charges. */
+/** All is judged and written down; the budgets agree, and nothing was charged or decided again. */
+async function settled(self: Self, store: StateStore): Promise<Finding[]> {
+  const { ledger, followed } = self
+  await eventually('the end of all calls', async () =>
+    ledger.isSettled(Date.now()) ? {} : 'saw one that goes on',
+  )
+  const budgets = await budgetFindings(self, store)
+  await followed.barrier()
+  return [...ledger.findings(), ...budgets]
+}
+
+/**
+ * Budgets hold what was charged and what the dead had reserved; the console shows the charges.
+ * Both may come a little later; rejects when one of them cannot be looked at.
+ */
 async function budgetFindings(self: Self, store: StateStore): Promise<Finding[]> {
-  let texts: string[] = []
-  const look = async () => {
-    texts = [...(await counterTexts(self, store)), ...(await usageTexts(self))]
-    return texts.length === 0 ? {} : texts[0]
+  const deadline = performance.now() + AGREE_MS
+  for (;;) {
+    const texts = [...(await counterTexts(self, store)), ...(await usageTexts(self))]
+    const isOver = performance.now() > deadline
+    if (texts.length === 0 || isOver) return texts.map(text => ({ kind: 'wrong', text }))
+    await sleep(AGREE_EVERY_MS)
   }
-  await eventually('budgets that agree', look, AGREE_MS).catch(() => {})
-  return texts.map(text => ({ kind: 'wrong', text }))
 }
 
 async function counterTexts({ ledger }: Self, store: StateStore): Promise<string[]> {
@@ -200,7 +216,8 @@ async function counterTexts({ ledger }: Self, store: StateStore): Promise<string
 }
 
 async function usageTexts({ cluster, ledger }: Self): Promise<string[]> {
-  const { body } = await cluster.call('control-plane', '/v1/usage?by=subscription')
+  const { status, body } = await cluster.call('control-plane', '/v1/usage?by=subscription')
+  assert.equal(status, 200, `/v1/usage: ${JSON.stringify(body)}`)
   const { items } = body as {
     items: { subscription: string; inputTokens: number; outputTokens: number }[]
   }

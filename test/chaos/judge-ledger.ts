@@ -31,6 +31,8 @@ export interface JudgeLedger {
   breaks: number[]
   usage(usage: Usage): void
   decision(decision: Decision): void
+  /** Every call was answered, and so long ago that its settlement is durable. */
+  isSettled(nowMs: number): boolean
   /** Broken promises; `lost` may heal. */
   findings(): Finding[]
   /** What budgets must hold, by counter, for what was charged. */
@@ -72,6 +74,7 @@ export function createJudgeLedger(): JudgeLedger {
       const fates = book.fates.get(candidateId) ?? new Set()
       book.fates.set(candidateId, fates.add(fate))
     },
+    isSettled: nowMs => openAt(book, nowMs).length === 0,
     findings: () => findingsOf(book),
     charged: () => chargedOf(book),
     uncharged: () =>

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { problem, scriptedServer } from '#test/support/scripted-server.ts'
 import { awaitTrial } from './await-trial.ts'
 import { isClientError } from './client-error.ts'
+import { createClient } from './create-client.ts'
 import type { Call, Transport } from './transport.ts'
 
 /** A transport whose answers and time a test says. */
@@ -49,3 +51,24 @@ test('one that never ends is given up, saying where it can be asked for', async 
     error => isClientError(error) && error.code === 'trial-pending' && /t1/.test(error.message),
   )
 })
+
+const DRAFT = { name: 'n', agent: 'a', instruction: 'i', on: {} }
+const UNCERTAIN = { 'a cut connection': 'cut', 'a 503': problem(503, 'log-unavailable') } as const
+
+for (const [what, answer] of Object.entries(UNCERTAIN)) {
+  test(`what makes a dry run or a backtest is sent once, also after ${what}`, async () => {
+    const server = await scriptedServer(() => answer)
+    const clock = { now: () => performance.now(), sleep: async () => {} }
+    const { subscriptions, backtests } = createClient({ url: server.url, clock })
+    try {
+      await assert.rejects(subscriptions.test('s1', []), isClientError)
+      await assert.rejects(subscriptions.testDraft(DRAFT, []), isClientError)
+      await assert.rejects(backtests.create({ subscription: 's1', hours: 1 }), isClientError)
+      const asked = server.requests.map(({ method, path }) => `${method} ${path}`)
+      const once = ['POST /v1/subscriptions/s1/test', 'POST /v1/test', 'POST /v1/backtests']
+      assert.deepEqual(asked, once)
+    } finally {
+      await server.close()
+    }
+  })
+}

@@ -31,7 +31,10 @@ export interface Backtest {
 }
 
 export interface Backtests {
-  /** Counts and estimates; exactly one of a saved subscription's id and a draft. */
+  /**
+   * Counts and estimates; exactly one of a saved subscription's id and a draft. It is sent once:
+   * each makes a backtest of its own.
+   */
   create(asked: {
     subscription?: string
     draft?: SubscriptionInput
@@ -46,7 +49,7 @@ export interface Backtests {
 export function backtestCalls(transport: Transport): Backtests {
   const at = (id: string, verb = '') => `/v1/backtests/${segment(id)}${verb}`
   return {
-    create: body => transport.json({ method: 'POST', path: '/v1/backtests', body }),
+    create: body => transport.json({ method: 'POST', path: '/v1/backtests', body, attemptsMax: 1 }),
     confirm: id => transport.json({ method: 'POST', path: at(id, '/confirm'), body: {} }),
     get: id => transport.json({ method: 'GET', path: at(id) }),
     cancel: id => transport.json({ method: 'DELETE', path: at(id) }),

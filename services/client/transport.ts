@@ -1,7 +1,8 @@
 /**
  * One HTTP call: credential, time limit, retries, problem documents. A POST carries an
- * `Idempotency-Key` that is the same for all attempts, so that repeating it after a lost answer
- * is safe.
+ * `Idempotency-Key` that is the same for all attempts; where the server heeds it (subscriptions,
+ * continuations), repeating after a lost answer is one change. Calls that would do their work
+ * again, and cost again, say `attemptsMax: 1`.
  */
 import { ClientError, isClientError, isTransient, NO_ANSWER, readProblem } from './client-error.ts'
 

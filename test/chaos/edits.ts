@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '#test/support/cluster.ts'
-import { type Scene, untilChanged } from './scene.ts'
+import { change } from './change.ts'
+import type { Scene } from './scene.ts'
 
 export interface EditReport {
   /** Events sent after an answered edit that let them in. */
@@ -27,10 +28,11 @@ export async function makeEdited(scene: Scene): Promise<string> {
     limits: { storm: null },
   }
   const { cluster } = scene
-  await untilChanged(cluster, `/v1/agents/${NAME}`, { method: 'PUT', body: {} })
+  await change(cluster, 'control-plane', `/v1/agents/${NAME}`, { method: 'PUT', body: {} })
   const headers = { 'idempotency-key': NAME }
-  const made = await untilChanged(cluster, '/v1/subscriptions', { body, headers })
-  const { id } = made as { id: string }
+  const options = { body, headers }
+  const made = await change<{ id: string }>(cluster, 'control-plane', '/v1/subscriptions', options)
+  const { id } = made.body
   scene.ledger.subscriptions.set(NAME, id)
   return id
 }

@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test'
 import { skipWithoutPrograms } from '#test/support/cluster.ts'
-import { assertClean } from './drill.ts'
+import { assertClean } from './findings.ts'
 import { judgeDrill } from './judge-drill.ts'
 
 describe('evaluators that are killed while they judge', { skip: skipWithoutPrograms }, () => {

@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test'
 import { skipWithoutPrograms } from '#test/support/cluster.ts'
-import { assertClean } from './drill.ts'
+import { assertClean } from './findings.ts'
 import { pollerDrill } from './poller-drill.ts'
 
 describe('pollers that are killed while items come in', { skip: skipWithoutPrograms }, () => {

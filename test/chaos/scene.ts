@@ -1,13 +1,10 @@
 /** One installation under load, on which faults are tried one after the other. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type CallOptions,
-  type Cluster,
-  type ClusterOptions,
-  startCluster,
-} from '#test/support/cluster.ts'
+import { type Cluster, type ClusterOptions, startCluster } from '#test/support/cluster.ts'
+import { change } from './change.ts'
 import { type Executors, startExecutors } from './executors.ts'
+import { assertClean, untilNothingLost } from './findings.ts'
 import { LANES, typeOf } from './lanes.ts'
 import { createLedger, type Finding, type Ledger } from './ledger.ts'
 import { startLoad } from './load.ts'
@@ -90,29 +87,15 @@ async function subscribe(
 ): Promise<void> {
   for (const name of lane.subscriptions) {
     const agent = { maxConcurrentLeases: 50, maxAttempts: 50 }
-    await untilChanged(cluster, `/v1/agents/${name}`, { method: 'PUT', body: agent })
+    const options = { method: 'PUT', body: agent }
+    await change(cluster, 'control-plane', `/v1/agents/${name}`, options)
     const body = { name, agent: name, instruction: 'Work.', on: { types: [typeOf(lane.name)] } }
     const limits = { storm: null, ...lane.limits }
     const headers = { 'idempotency-key': `chaos-${name}` }
-    const options = { body: { ...body, limits }, headers }
-    const made = await untilChanged(cluster, '/v1/subscriptions', options)
-    ledger.subscriptions.set(name, (made as { id: string }).id)
-  }
-}
-
-/** Asks for a change again while it is not answered: right after a start the registry is new. */
-export async function untilChanged(
-  cluster: Cluster,
-  path: string,
-  options: CallOptions,
-): Promise<unknown> {
-  const deadline = performance.now() + RECOVER_MS
-  for (;;) {
-    const { status, body } = await cluster.call('control-plane', path, options)
-    if (status === 200 || status === 201) return body
-    const isLater = status === 202 || status === 503
-    assert.ok(isLater && performance.now() < deadline, `${status} ${JSON.stringify(body)}`)
-    await sleep(500)
+    const asked = { body: { ...body, limits }, headers }
+    const path = '/v1/subscriptions'
+    const made = await change<{ id: string }>(cluster, 'control-plane', path, asked)
+    ledger.subscriptions.set(name, made.body.id)
   }
 }
 
@@ -194,15 +177,11 @@ function paceOf(spans: Span[], struckAt: number): number {
 }
 
 /** Everything accounted for, or what is not after the time that quiet allows. */
-async function untilQuiet({ ledger, mirror }: Scene): Promise<Finding[]> {
-  const deadline = performance.now() + QUIET_MS
-  for (;;) {
+function untilQuiet({ ledger, mirror }: Scene): Promise<Finding[]> {
+  return untilNothingLost(async () => {
     await mirror.barrier()
-    const findings = ledger.findings()
-    const isOver = performance.now() > deadline
-    if (isOver || findings.every(({ kind }) => kind !== 'lost')) return findings
-    await sleep(250)
-  }
+    return ledger.findings()
+  }, QUIET_MS)
 }
 
 /** One line for people. */
@@ -220,10 +199,9 @@ export function reportLine(report: FaultReport): string {
   ].join('; ')
 }
 
-/** Fails with the first findings. */
+/** Fails with the first findings, or when it took too long. */
 export function assertHeld(report: FaultReport): void {
-  const shown = report.findings.slice(0, 15).map(({ kind, text }) => `${kind}: ${text}`)
-  assert.equal(report.findings.length, 0, `${reportLine(report)}\n${shown.join('\n')}`)
+  assertClean({ summary: reportLine(report), findings: report.findings })
   assert.equal(report.rude, 0, 'a 503 of ingest names Retry-After')
   assert.ok(report.recoveredMs <= RECOVER_MS, reportLine(report))
 }

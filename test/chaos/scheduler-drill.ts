@@ -6,14 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { eventually } from '#test/support/api-caller.ts'
 import type { Cluster } from '#test/support/cluster.ts'
-import {
-  type Answered,
-  change,
-  type Drill,
-  type DrillReport,
-  onCluster,
-  untilNothingLost,
-} from './drill.ts'
+import { type Answered, change } from './change.ts'
+import { type Drill, type DrillReport, onCluster } from './drill.ts'
+import { untilNothingLost } from './findings.ts'
 import { followTopics } from './follow-topics.ts'
 import {
   createScheduleLedger,

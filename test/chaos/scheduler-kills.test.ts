@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test'
 import { skipWithoutPrograms } from '#test/support/cluster.ts'
-import { assertClean } from './drill.ts'
+import { assertClean } from './findings.ts'
 import { schedulerDrill } from './scheduler-drill.ts'
 
 describe('schedulers that are killed at due times', { skip: skipWithoutPrograms }, () => {

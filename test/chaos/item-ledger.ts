@@ -4,7 +4,7 @@
  */
 import { OBSERVATION_KIND, type ObservationState } from '#kernel/domain/observation-state.ts'
 import type { Decision, EventRecord, Message, TableDocument } from '#schemas/generated/records.ts'
-import type { Finding } from './ledger.ts'
+import { addTo, type Finding } from './ledger.ts'
 
 /** A subscription that is to hear of every item of a source, and of changes where it watches. */
 export interface Watch {
@@ -87,12 +87,6 @@ export function createItemLedger(): ItemLedger {
       messages: [...book.messages.values()].reduce((sum, ids) => sum + ids.size, 0),
     }),
   }
-}
-
-function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
-  const set = map.get(key)
-  if (set) set.add(value)
-  else map.set(key, new Set([value]))
 }
 
 function noteMessage(book: Book, { id, subscription, events }: Message): void {

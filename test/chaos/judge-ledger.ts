@@ -5,7 +5,7 @@
 import { budgetCounters, moneyMicros } from '#kernel/domain/budget-counters.ts'
 import { candidateIdOf } from '#kernel/domain/ids.ts'
 import type { Decision, Usage } from '#schemas/generated/records.ts'
-import type { Finding } from './ledger.ts'
+import { addTo, type Finding } from './ledger.ts'
 
 /** An event that was accepted, and the fate that an honest judge gives it. */
 export interface Judged {
@@ -71,8 +71,7 @@ export function createJudgeLedger(): JudgeLedger {
     ...{ events: book.events, calls: book.calls, breaks: book.breaks },
     usage: usage => noteUsage(book, usage),
     decision({ candidateId, fate }) {
-      const fates = book.fates.get(candidateId) ?? new Set()
-      book.fates.set(candidateId, fates.add(fate))
+      addTo(book.fates, candidateId, fate)
     },
     isSettled: nowMs => openAt(book, nowMs).length === 0,
     findings: () => findingsOf(book),

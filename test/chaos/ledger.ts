@@ -119,7 +119,8 @@ export function createLedger(): Ledger {
   }
 }
 
-function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
+/** Adds to the set under a key, which is made where there is none. */
+export function addTo<K, V>(map: Map<K, Set<V>>, key: K, value: V): void {
   const set = map.get(key)
   if (set) set.add(value)
   else map.set(key, new Set([value]))

@@ -31,6 +31,17 @@ export async function change<T>(
   return { body: made as T, answeredMs: Date.now() }
 }
 
+/** Makes a subscription under its own name as idempotency key; a name is used once. */
+export async function subscribe(
+  cluster: Caller,
+  body: { name: string } & Record<string, unknown>,
+): Promise<{ id: string; version: number }> {
+  const options = { body, headers: { 'idempotency-key': body.name } }
+  const path = '/v1/subscriptions'
+  return (await change<{ id: string; version: number }>(cluster, 'control-plane', path, options))
+    .body
+}
+
 async function outcomeOf(cluster: Caller, service: ServiceName, taken: unknown): Promise<unknown> {
   const link = String((taken as { status?: unknown } | null)?.status)
   assert.match(link, /^\/v1\/changes\//, `a status link: ${JSON.stringify(taken)}`)

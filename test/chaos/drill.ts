@@ -34,3 +34,29 @@ export async function onCluster(
     await cluster.stop()
   }
 }
+
+/** What a drill does on its installation, and whom it kills. */
+export interface Course<Round> {
+  /** For the summary. */
+  victims: string
+  rounds: readonly Round[]
+  round(round: Round): Promise<Finding[]>
+  /** Looks once more, after all rounds held. */
+  settled(): Promise<Finding[]>
+  counts(): Record<string, number>
+}
+
+/** What was lost in a round stays lost: the next one would only hide when it happened. */
+export async function play<Round>(course: Course<Round>): Promise<DrillReport> {
+  let played = 0
+  let findings: Finding[] = []
+  for (const round of course.rounds) {
+    if (findings.length > 0) break
+    findings = await course.round(round)
+    played += 1
+  }
+  if (findings.length === 0) findings = await course.settled()
+  const counts = Object.entries(course.counts()).map(([what, count]) => `${count} ${what}`)
+  const times = `${played} round${played === 1 ? '' : 's'}`
+  return { summary: `${course.victims} killed in ${times}: ${counts.join(', ')}`, findings }
+}

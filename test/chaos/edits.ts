@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '#test/support/cluster.ts'
-import { change } from './change.ts'
+import { change, subscribe } from './change.ts'
 import type { Scene } from './scene.ts'
 
 export interface EditReport {
@@ -29,10 +29,7 @@ export async function makeEdited(scene: Scene): Promise<string> {
   }
   const { cluster } = scene
   await change(cluster, 'control-plane', `/v1/agents/${NAME}`, { method: 'PUT', body: {} })
-  const headers = { 'idempotency-key': NAME }
-  const options = { body, headers }
-  const made = await change<{ id: string }>(cluster, 'control-plane', '/v1/subscriptions', options)
-  const { id } = made.body
+  const { id } = await subscribe(cluster, body)
   scene.ledger.subscriptions.set(NAME, id)
   return id
 }

@@ -6,14 +6,22 @@ import type { Finding } from './ledger.ts'
 const LOOK_EVERY_MS = 250
 const SHOWN_MAX = 15
 
+/** An account that is kept from what is read of a log. */
+interface Account {
+  /** Resolves when everything written before the call is in the account. */
+  barrier(): Promise<void>
+  findings(): Finding[]
+}
+
 /** Resolves when nothing is reported as lost any more, or with what still is. */
 export async function untilNothingLost(
-  look: () => Promise<Finding[]>,
+  { barrier, findings: look }: Account,
   withinMs: number,
 ): Promise<Finding[]> {
   const deadline = performance.now() + withinMs
   for (;;) {
-    const findings = await look()
+    await barrier()
+    const findings = look()
     const isOpen = findings.some(({ kind }) => kind === 'lost')
     if (!isOpen || performance.now() > deadline) return findings
     await sleep(LOOK_EVERY_MS)

@@ -10,8 +10,8 @@ import { eventually } from '#test/support/api-caller.ts'
 import type { Cluster } from '#test/support/cluster.ts'
 import { type AskedModel, modelAnswer, modelServer } from '#test/support/model-server.ts'
 import { askedItems, verdictFor } from '#test/support/scripted-judge.ts'
-import { change } from './change.ts'
-import { type Drill, type DrillReport, onCluster } from './drill.ts'
+import { subscribe } from './change.ts'
+import { type Drill, type DrillReport, onCluster, play } from './drill.ts'
 import { untilNothingLost } from './findings.ts'
 import { type FollowedTopics, followTopics } from './follow-topics.ts'
 import { createJudgeLedger, type JudgeLedger, type ModelCall, TOKENS } from './judge-ledger.ts'
@@ -79,9 +79,11 @@ async function drill(cluster: Cluster, ledger: JudgeLedger): Promise<DrillReport
   const store = await openRedisStateStore({ url: cluster.redisUrl })
   try {
     await prepare(self)
-    const findings = await roundsOf(self, store)
-    const counts = Object.entries(ledger.counts()).map(([what, count]) => `${count} ${what}`)
-    return { summary: `evaluators killed in 3 rounds: ${counts.join(', ')}`, findings }
+    return await play<Round>({
+      ...{ victims: 'evaluators', rounds: ROUNDS, counts: ledger.counts },
+      round: each => round(self, each),
+      settled: () => settled(self, store),
+    })
   } finally {
     await store.stop()
     await followed.stop()
@@ -94,15 +96,6 @@ const ROUNDS: readonly Round[] = [
   { victims: [0, 1] },
 ]
 
-/** What was lost in a round stays lost: the next one would only hide when it happened. */
-async function roundsOf(self: Self, store: StateStore): Promise<Finding[]> {
-  for (const each of ROUNDS) {
-    const findings = await round(self, each)
-    if (findings.length > 0) return findings
-  }
-  return settled(self, store)
-}
-
 async function prepare({ cluster, subscriptions }: Self): Promise<void> {
   for (let n = 0; n < SUBSCRIPTIONS; n++) {
     const body = {
@@ -111,10 +104,7 @@ async function prepare({ cluster, subscriptions }: Self): Promise<void> {
       condition: { criterion: 'the text says yes' },
       limits: { storm: null, budget: { tokensPerDay: 10_000_000, moneyPerMonth: '1000000' } },
     }
-    const options = { body, headers: { 'idempotency-key': body.name } }
-    const path = '/v1/subscriptions'
-    const made = await change<{ id: string }>(cluster, 'control-plane', path, options)
-    subscriptions.push(made.body.id)
+    subscriptions.push((await subscribe(cluster, body)).id)
   }
 }
 
@@ -163,10 +153,7 @@ async function round(self: Self, { victims, isLate = false }: Round): Promise<Fi
 }
 
 function untilFated({ ledger, followed }: Self): Promise<Finding[]> {
-  return untilNothingLost(async () => {
-    await followed.barrier()
-    return ledger.findings()
-  }, RECOVER_MS)
+  return untilNothingLost({ barrier: followed.barrier, findings: ledger.findings }, RECOVER_MS)
 }
 
 interface Reservation {

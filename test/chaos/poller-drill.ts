@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#test/support/api-caller.ts'
 import type { Cluster } from '#test/support/cluster.ts'
-import { change } from './change.ts'
-import { type Drill, type DrillReport, onCluster } from './drill.ts'
+import { change, subscribe } from './change.ts'
+import { type Drill, type DrillReport, onCluster, play } from './drill.ts'
 import { untilNothingLost } from './findings.ts'
 import { type FollowedTopics, followTopics } from './follow-topics.ts'
 import { createItemLedger, type ItemLedger, textOf, type Watch } from './item-ledger.ts'
@@ -66,21 +66,14 @@ async function drill(cluster: Cluster, folder: string): Promise<DrillReport> {
   const self: Self = { cluster, folder, ledger, followed, written: 0, changed: new Set() }
   try {
     await prepare(self)
-    const findings = await roundsOf(self)
-    const counts = Object.entries(ledger.counts()).map(([what, count]) => `${count} ${what}`)
-    return { summary: `pollers killed in 3 rounds: ${counts.join(', ')}`, findings }
+    return await play<number[]>({
+      ...{ victims: 'pollers', rounds: [[0], [1], [0, 1]], counts: ledger.counts },
+      round: victims => round(self, victims),
+      settled: () => settled(self),
+    })
   } finally {
     await followed.stop()
   }
-}
-
-/** What was lost in a round stays lost: the next one would only hide when it happened. */
-async function roundsOf(self: Self): Promise<Finding[]> {
-  for (const victims of [[0], [1], [0, 1]]) {
-    const findings = await round(self, victims)
-    if (findings.length > 0) return findings
-  }
-  return settled(self)
 }
 
 async function prepare(self: Self): Promise<void> {
@@ -92,10 +85,10 @@ async function prepare(self: Self): Promise<void> {
     const body = { transport: 'stdio', command: connector, allow: [{ operation: 'list_tickets' }] }
     const options = { method: 'PUT', body }
     await change(cluster, 'control-plane', `/v1/connectors/${connector}`, options)
-    for (const watch of ['new', 'changed'] as const) await subscribe(self, { connector, watch })
+    for (const watch of ['new', 'changed'] as const) await observe(self, { connector, watch })
   }
   // A second one that shares the observation of the first.
-  await subscribe(self, { connector: 'tickets-a', watch: 'new' })
+  await observe(self, { connector: 'tickets-a', watch: 'new' })
   const observed = CONNECTORS.length * 2
   await eventually('positions of all observations', async () => {
     const found = ledger.observations().filter(({ isPositioned }) => isPositioned)
@@ -108,20 +101,20 @@ async function prepare(self: Self): Promise<void> {
   }
 }
 
-async function subscribe(self: Self, { connector, watch }: Omit<Watch, 'subscription'>) {
+async function observe(self: Self, { connector, watch }: Omit<Watch, 'subscription'>) {
   const { watches } = self.ledger
   const name = `${connector}-${watch}-${watches.length}`
   const operation = { connector, operation: 'list_tickets', everyMs: 1000 }
-  const observe = { ...operation, itemsPointer: '/items', watch }
-  const body = { name, agent: 'triage', instruction: 'Read it.', observe, limits: { storm: null } }
-  const options = { body, headers: { 'idempotency-key': name } }
-  const made = await change<{ id: string }>(
-    self.cluster,
-    'control-plane',
-    '/v1/subscriptions',
-    options,
-  )
-  watches.push({ subscription: made.body.id, connector, watch })
+  const observed = { ...operation, itemsPointer: '/items', watch }
+  const body = {
+    name,
+    agent: 'triage',
+    instruction: 'Read it.',
+    observe: observed,
+    limits: { storm: null },
+  }
+  const { id } = await subscribe(self.cluster, body)
+  watches.push({ subscription: id, connector, watch })
 }
 
 /** Whole at once, so that nobody reads half a ticket. */
@@ -177,10 +170,7 @@ async function round(self: Self, victims: number[]): Promise<Finding[]> {
 }
 
 function untilTold({ ledger, followed }: Self): Promise<Finding[]> {
-  return untilNothingLost(async () => {
-    await followed.barrier()
-    return ledger.findings()
-  }, RECOVER_MS)
+  return untilNothingLost({ barrier: followed.barrier, findings: ledger.findings }, RECOVER_MS)
 }
 
 /** Everything was told; it is polled for a while without anything being told again. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cluster, type ClusterOptions, startCluster } from '#test/support/cluster.ts'
-import { change } from './change.ts'
+import { change, subscribe } from './change.ts'
 import { type Executors, startExecutors } from './executors.ts'
 import { assertClean, untilNothingLost } from './findings.ts'
 import { LANES, typeOf } from './lanes.ts'
@@ -66,7 +66,7 @@ export async function openScene(options: ClusterOptions = {}): Promise<Scene> {
     const ledger = createLedger()
     const mirror = await mirrorLog(cluster, ledger)
     const agents = LANES.flatMap(lane => lane.subscriptions)
-    await Promise.all(LANES.map(lane => subscribe(cluster, ledger, lane)))
+    await Promise.all(LANES.map(lane => subscribeLane(cluster, ledger, lane)))
     const executors = startExecutors(cluster, ledger, agents)
     const stop = async () => {
       await executors.stop()
@@ -80,7 +80,7 @@ export async function openScene(options: ClusterOptions = {}): Promise<Scene> {
   }
 }
 
-async function subscribe(
+async function subscribeLane(
   cluster: Cluster,
   ledger: Ledger,
   lane: (typeof LANES)[number],
@@ -91,11 +91,8 @@ async function subscribe(
     await change(cluster, 'control-plane', `/v1/agents/${name}`, options)
     const body = { name, agent: name, instruction: 'Work.', on: { types: [typeOf(lane.name)] } }
     const limits = { storm: null, ...lane.limits }
-    const headers = { 'idempotency-key': `chaos-${name}` }
-    const asked = { body: { ...body, limits }, headers }
-    const path = '/v1/subscriptions'
-    const made = await change<{ id: string }>(cluster, 'control-plane', path, asked)
-    ledger.subscriptions.set(name, made.body.id)
+    const { id } = await subscribe(cluster, { ...body, limits })
+    ledger.subscriptions.set(name, id)
   }
 }
 
@@ -178,10 +175,7 @@ function paceOf(spans: Span[], struckAt: number): number {
 
 /** Everything accounted for, or what is not after the time that quiet allows. */
 function untilQuiet({ ledger, mirror }: Scene): Promise<Finding[]> {
-  return untilNothingLost(async () => {
-    await mirror.barrier()
-    return ledger.findings()
-  }, QUIET_MS)
+  return untilNothingLost({ barrier: mirror.barrier, findings: ledger.findings }, QUIET_MS)
 }
 
 /** One line for people. */

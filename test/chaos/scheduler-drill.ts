@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { eventually } from '#test/support/api-caller.ts'
 import type { Cluster } from '#test/support/cluster.ts'
-import { type Answered, change } from './change.ts'
-import { type Drill, type DrillReport, onCluster } from './drill.ts'
+import { type Answered, change, subscribe } from './change.ts'
+import { type Drill, type DrillReport, onCluster, play } from './drill.ts'
 import { untilNothingLost } from './findings.ts'
 import { followTopics } from './follow-topics.ts'
 import {
@@ -71,10 +71,15 @@ async function drill(cluster: Cluster): Promise<DrillReport> {
   const self = { cluster, ledger, barrier: followed.barrier, paceMs: 0, stored, seen: () => events }
   try {
     await prepare(self)
-    for (const victims of [[0], [1], [0, 1]]) await round(self, victims)
-    const findings = await settled(self)
-    const counts = Object.entries(ledger.counts()).map(([what, count]) => `${count} ${what}`)
-    return { summary: `scheduler killed in 3 rounds: ${counts.join(', ')}`, findings }
+    return await play<number[]>({
+      ...{ victims: 'schedulers', rounds: [[0], [1], [0, 1]], counts: ledger.counts },
+      async round(victims) {
+        await round(self, victims)
+        // What edits have put off comes due rounds later.
+        return []
+      },
+      settled: () => settled(self),
+    })
   } finally {
     await followed.stop()
   }
@@ -105,18 +110,13 @@ const local = (ms: number) => new Date(ms).toISOString().slice(0, 19)
 
 let made = 0
 
-interface Subscribed {
-  id: string
-  version: number
-}
+type Subscribed = Awaited<ReturnType<typeof subscribe>>
 
-async function subscribe(self: Self, schedule: object): Promise<Subscribed> {
+function scheduleOne(self: Self, schedule: object): Promise<Subscribed> {
   made += 1
   const name = `schedule-${made}`
   const body = { name, agent: AGENT, instruction: 'Tick.', schedule, limits: { storm: null } }
-  const headers = { 'idempotency-key': name }
-  const path = '/v1/subscriptions'
-  return (await change<Subscribed>(self.cluster, 'control-plane', path, { body, headers })).body
+  return subscribe(self.cluster, body)
 }
 
 /** Notes a schedule as it begins to hold. */
@@ -146,13 +146,13 @@ async function repeat(
   { firstMs, every, jitterMs = 0 }: { firstMs: number; every: number; jitterMs?: number },
 ): Promise<Holding> {
   const schedule = { ...recurrence(firstMs, every), missed: rule, jitterMs }
-  const subscribed = await subscribe(self, schedule)
+  const subscribed = await scheduleOne(self, schedule)
   return hold(self, subscribed, { rule, firstMs, everyMs: every * 1000, jitterMs })
 }
 
 async function once(self: Self, firstMs: number): Promise<Holding> {
   const schedule = { once: local(firstMs), tzid: 'UTC' }
-  return hold(self, await subscribe(self, schedule), { firstMs })
+  return hold(self, await scheduleOne(self, schedule), { firstMs })
 }
 
 /** A meeting, and a subscription that is told of its start, or a second before it. */
@@ -161,7 +161,7 @@ async function meet(self: Self, firstMs: number, offsetMs: number): Promise<[str
   const uid = `meeting-${made}-${offsetMs}-${firstMs}`
   await putMeeting(self, uid, firstMs - offsetMs)
   const schedule = { anchor: { calendar: CALENDAR, uid, edge: 'start', offsetMs } }
-  const subscribed = await subscribe(self, schedule)
+  const subscribed = await scheduleOne(self, schedule)
   return [uid, await hold(self, subscribed, { rule: 'anchor', name: uid, firstMs })]
 }
 
@@ -320,8 +320,6 @@ async function settled(self: Self): Promise<ReturnType<ScheduleLedger['findings'
   )
   await sleep(Math.max(0, lastMs - Date.now()))
   const horizonMs = Math.max(lastMs, Date.now() - ON_ITS_WAY_MS)
-  return untilNothingLost(async () => {
-    await self.barrier()
-    return self.ledger.findings(horizonMs)
-  }, RECOVER_MS)
+  const findings = () => self.ledger.findings(horizonMs)
+  return untilNothingLost({ barrier: self.barrier, findings }, RECOVER_MS)
 }

@@ -155,14 +155,22 @@ async function once(self: Self, firstMs: number): Promise<Holding> {
   return hold(self, await scheduleOne(self, schedule), { firstMs })
 }
 
-/** A meeting, and a subscription that is told of its start, or a second before it. */
-async function meet(self: Self, firstMs: number, offsetMs: number): Promise<[string, Holding]> {
+/** A meeting, and a subscription that is told of its start, or so long before it. */
+interface Meeting {
+  uid: string
+  /** From its start to what the subscription is told; negative is before it. */
+  offsetMs: number
+  holding: Holding
+}
+
+async function meet(self: Self, firstMs: number, offsetMs: number): Promise<Meeting> {
   made += 1
   const uid = `meeting-${made}-${offsetMs}-${firstMs}`
   await putMeeting(self, uid, firstMs - offsetMs)
   const schedule = { anchor: { calendar: CALENDAR, uid, edge: 'start', offsetMs } }
   const subscribed = await scheduleOne(self, schedule)
-  return [uid, await hold(self, subscribed, { rule: 'anchor', name: uid, firstMs })]
+  const holding = await hold(self, subscribed, { rule: 'anchor', name: uid, firstMs })
+  return { uid, offsetMs, holding }
 }
 
 const meetingPath = (uid: string) => `/v1/calendars/${CALENDAR}/objects/${uid}`
@@ -208,7 +216,7 @@ async function prepareEdits(self: Self): Promise<Edits> {
     const [edited, meetings] = await making
     const isInTime = Date.now() < dueMs - IN_TIME_MS
     if (edited.status === 'fulfilled' && meetings.status === 'fulfilled' && isInTime) {
-      return editsOf(self, dueMs, { ...edited.value, meetings: meetings.value })
+      return editsOf(self, dueMs, { ...edited.value, ...meetings.value })
     }
     const failed = [edited, meetings].find(each => each.status === 'rejected')
     if (tries === TRIES_MAX) throw failed?.reason ?? new Error('never in time to edit schedules')
@@ -219,7 +227,7 @@ async function prepareEdits(self: Self): Promise<Edits> {
 async function makeEdited(self: Self, dueMs: number) {
   const at = (seconds: number) => once(self, dueMs + seconds * 1000)
   const [moved, passed, gone, goneLate, even, ticking] = await all([
-    ...[at(0), at(0), at(0), at(0)],
+    ...([at(0), at(0), at(0), at(0)] as const),
     repeat(self, 'latest', { firstMs: dueMs, every: 2 }),
     repeat(self, 'all', { firstMs: wholeSecond(Date.now() + 1000), every: 1 }),
     ...[-1, 0, 1, 2, 4, 7].map(at),
@@ -227,21 +235,24 @@ async function makeEdited(self: Self, dueMs: number) {
   return { moved, passed, gone, goneLate, even, ticking }
 }
 
-function makeMeetings(self: Self, dueMs: number): Promise<[string, Holding][]> {
-  return all([-1000, 0, 0, 0].map(offset => meet(self, dueMs, offset)))
+async function makeMeetings(self: Self, dueMs: number) {
+  const at = (offsetMs: number) => meet(self, dueMs, offsetMs)
+  const [early, start, cancelled, late] = await all([at(-1000), at(0), at(0), at(0)])
+  return { early, start, cancelled, late }
 }
 
 /** Like `Promise.all`, but leaves nothing running behind. */
-async function all<T>(work: Promise<T>[]): Promise<T[]> {
+async function all<T extends readonly Promise<unknown>[] | []>(
+  work: T,
+): Promise<{ -readonly [At in keyof T]: Awaited<T[At]> }> {
   await Promise.allSettled(work)
   return Promise.all(work)
 }
 
-type Made = Awaited<ReturnType<typeof makeEdited>> & { meetings: [string, Holding][] }
+type Made = Awaited<ReturnType<typeof makeEdited>> & Awaited<ReturnType<typeof makeMeetings>>
 
 function editsOf(self: Self, dueMs: number, made: Made): Edits {
-  const { moved, passed, gone, goneLate, even, ticking, meetings } = made
-  const [early, start, cancelled, late] = meetings
+  const { moved, passed, gone, goneLate, even, ticking, early, start, cancelled, late } = made
   const movedMs = dueMs + wholeSecond(MOVED_MS + self.paceMs)
   return {
     dueMs,
@@ -267,10 +278,9 @@ function editsOf(self: Self, dueMs: number, made: Made): Edits {
 /** Gives a subscription another schedule; the old one ends with the answer. */
 async function reschedule(
   self: Self,
-  holding: Holding | undefined,
+  holding: Holding,
   { firstMs, every }: { firstMs: number; every?: number },
 ): Promise<void> {
-  if (!holding) return
   const { subscription, rule } = holding
   const schedule = every
     ? { ...recurrence(firstMs, every), missed: rule }
@@ -284,8 +294,7 @@ async function reschedule(
   await hold(self, answer.body, { name: `edited ${holding.name}`, rule, firstMs, everyMs })
 }
 
-async function remove(self: Self, holding: Holding | undefined): Promise<void> {
-  if (!holding) return
+async function remove(self: Self, holding: Holding): Promise<void> {
   const path = `/v1/subscriptions/${holding.subscription}`
   const options = { method: 'DELETE' }
   holding.endedMs = (await change(self.cluster, 'control-plane', path, options)).answeredMs
@@ -294,21 +303,16 @@ async function remove(self: Self, holding: Holding | undefined): Promise<void> {
 /** Moves a meeting; its subscription stays as it is. */
 async function move(
   self: Self,
-  meeting: [string, Holding] | undefined,
+  { uid, offsetMs, holding }: Meeting,
   firstMs: number,
 ): Promise<void> {
-  if (!meeting) return
-  const [uid, holding] = meeting
   const { answeredMs } = await putMeeting(self, uid, firstMs + 1000)
   holding.endedMs = answeredMs
   const moved = { ...holding, name: `moved ${uid}`, sinceMs: answeredMs, endedMs: undefined }
-  const isBefore = uid.includes('--')
-  self.ledger.holdings.push({ ...moved, firstMs: isBefore ? firstMs : firstMs + 1000 })
+  self.ledger.holdings.push({ ...moved, firstMs: firstMs + 1000 + offsetMs })
 }
 
-async function cancel(self: Self, meeting: [string, Holding] | undefined): Promise<void> {
-  if (!meeting) return
-  const [uid, holding] = meeting
+async function cancel(self: Self, { uid, holding }: Meeting): Promise<void> {
   const options = { method: 'DELETE' }
   holding.endedMs = (await change(self.cluster, 'ingest', meetingPath(uid), options)).answeredMs
 }

@@ -244,19 +244,31 @@ function lossCases(): void {
         return honest(call)
       }
       const made = await Promise.all(Array.from({ length: 4 }, () => subscribe()))
-      const sent = await Promise.all(
-        made.map(async ({ id, type }) => ({
-          id,
-          events: await say(type, ...Array.from({ length: 20 }, (_, at) => `yes ${type} ${at}`)),
-        })),
-      )
-      await eventually('some calls', async () => (asked.size >= 30 ? asked : undefined))
+      const sayHalf = (half: string) =>
+        Promise.all(
+          made.map(async ({ id, type }) => {
+            const texts = Array.from({ length: 10 }, (_, at) => `yes ${type} ${half} ${at}`)
+            return { id, events: await say(type, ...texts) }
+          }),
+        )
+      const allDelivered = async (sent: Awaited<ReturnType<typeof sayHalf>>) => {
+        for (const { id, events } of sent) {
+          for (const event of events) assert.equal((await fated(id, event)).fate, 'delivered')
+        }
+      }
+      const first = await sayHalf('first')
+      await allDelivered(first)
+      const judged = [...asked.keys()]
+      const second = await sayHalf('second')
+      const some = judged.length + 15
+      await eventually('some calls', async () => (asked.size >= some ? asked : undefined))
       await host.kill9()
       const repeatable = inFlight
       await host.restart()
-      for (const { id, events } of sent) {
-        for (const event of events) assert.equal((await fated(id, event)).fate, 'delivered')
-      }
+      await allDelivered([...first, ...second])
+      assert.equal(judged.length, 40)
+      const judgedAgain = judged.filter(text => (asked.get(text) ?? 0) > 1)
+      assert.deepEqual(judgedAgain, [], 'what had its fate is not asked about again')
       const twice = [...asked.values()].filter(count => count > 1)
       assert.ok(twice.length <= repeatable, `${twice.length} of ${repeatable}`)
       assert.ok(twice.every(count => count === 2))

@@ -3,19 +3,12 @@
  * polls of shared observations beside one poll per subscription, and the way through the judge
  * beside the same way without a condition.
  */
-import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { type Figure, figure, writeFigures } from '../figures.ts'
 import { countOurs, countTheirs, type OurCalls, type Spent } from './compare-calls.ts'
 import { countPolls } from './count-polls.ts'
 import { measureWays } from './judge-way.ts'
 import { shopEvents } from './workload.ts'
-
-interface Figure {
-  name: string
-  ours: number
-  theirs: number | null
-  ratio: number | null
-}
 
 /** As long as a small model takes for an answer, so that batches form as they would. */
 const BATCHED = { batchMax: 8, answerMs: 300 }
@@ -32,9 +25,7 @@ export async function benchJudge(argv: readonly string[]): Promise<Figure[]> {
     ...(await pollFigures()),
     ...(await wayFigures()),
   ]
-  if (values.json) {
-    writeFileSync(values.json, `${JSON.stringify({ bench: 'judge', figures }, null, 2)}\n`)
-  }
+  writeFigures('judge', figures, values.json)
   return figures
 }
 
@@ -73,13 +64,4 @@ async function wayFigures(): Promise<Figure[]> {
     figure('judge.way.p99Ms', judged.p99, declarative.p99),
     figure('judge.way.eventsPerSecond', judged.perSecond, declarative.perSecond),
   ]
-}
-
-function figure(name: string, ours: number, theirs: number | null): Figure {
-  const made = { name, ours, theirs, ratio: theirs === null ? null : ours / theirs }
-  const shown = [made.ours, made.theirs, made.ratio].map(value =>
-    value === null ? '-' : String(Number(value.toPrecision(4))),
-  )
-  process.stdout.write(`${[name, ...shown].join('  ')}\n`)
-  return made
 }

@@ -8,16 +8,9 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { type Figure, figure, writeFigures } from '../figures.ts'
 import { type Figures, measureRuler, prepareRuler, type Rounds } from './peer/ruler.ts'
 import { writeGrowthWorkload, writeWorkload } from './workload.ts'
-
-/** One line of the report; `ratio` is ours over theirs, where both exist. */
-export interface Figure {
-  name: string
-  ours: number
-  theirs: number | null
-  ratio: number | null
-}
 
 interface OurFigures extends Figures {
   rssBytes: number
@@ -45,9 +38,7 @@ export function benchMatch(argv: readonly string[]): Figure[] {
     const classPath = prepareRuler()
     const figures = SIZES.flatMap(size => compare(classPath, root, size))
     figures.push(...growth(root))
-    if (values.json !== undefined) {
-      fs.writeFileSync(values.json, `${JSON.stringify({ bench: 'match', figures }, null, 2)}\n`)
-    }
+    writeFigures('match', figures, values.json)
     return figures
   } finally {
     if (values.data === undefined) fs.rmSync(root, { recursive: true, force: true })
@@ -119,13 +110,4 @@ function measureOurs(directory: string): OurFigures {
   const program = path.join(import.meta.dirname, 'measure.ts')
   const args = ['--expose-gc', program, directory, String(ROUNDS.warmups), String(ROUNDS.passes)]
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
-}
-
-function figure(name: string, ours: number, theirs: number | null): Figure {
-  const made = { name, ours, theirs, ratio: theirs === null ? null : ours / theirs }
-  const shown = [made.ours, made.theirs, made.ratio].map(value =>
-    value === null ? '-' : String(Number(value.toPrecision(4))),
-  )
-  process.stdout.write(`${[name, ...shown].join('  ')}\n`)
-  return made
 }

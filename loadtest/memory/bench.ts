@@ -4,13 +4,14 @@
  * them starts as a process of its own. Resident MiB once caught up, and a minute later, beside the
  * bar of 400.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createKafkaEventLog } from '#kernel/adapters/kafka/kafka-event-log.ts'
 import { silentLogger } from '#kernel/ports/logger.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
+import { type Figure, figure, writeFigures } from '../figures.ts'
 import { type Child, startChild } from '../pipeline/children.ts'
 import { serviceEnvironment } from '../pipeline/kafka-chains.ts'
 import { subscriptionRecord } from './workload.ts'
@@ -19,13 +20,6 @@ const SERVICES = ['evaluator', 'guard', 'mailbox-dispatcher', 'scheduler', 'mcp-
 const BAR_MIB = 400
 const CHUNK = 2000
 const REST_MS = 60_000
-
-interface Figure {
-  name: string
-  ours: number
-  theirs: number
-  ratio: number
-}
 
 /** Runs the benchmark and prints one line per figure. */
 export async function benchMemory(argv: readonly string[]): Promise<Figure[]> {
@@ -45,12 +39,14 @@ export async function benchMemory(argv: readonly string[]): Promise<Figure[]> {
     for (const service of SERVICES) {
       const child = await start(service)
       children.push(child)
-      figures.push(figure(`${service} when ready, MiB`, child))
+      figures.push(figure(`${service} when ready, MiB`, residentMib(child), BAR_MIB))
     }
     await delay(REST_MS)
-    for (const [n, child] of children.entries())
-      figures.push(figure(`${['control-plane', ...SERVICES][n]} at rest, MiB`, child))
-    print(figures, values.json)
+    for (const [n, child] of children.entries()) {
+      const name = `${['control-plane', ...SERVICES][n]} at rest, MiB`
+      figures.push(figure(name, residentMib(child), BAR_MIB))
+    }
+    writeFigures('memory', figures, values.json)
     return figures
   } finally {
     await Promise.all(children.map(child => child.stop()))
@@ -68,16 +64,7 @@ async function writeSubscriptions(brokers: string[], prefix: string, count: numb
   await log.stop()
 }
 
-function figure(name: string, { pid }: Child): Figure {
+function residentMib({ pid }: Child): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const ours = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
-  return { name, ours, theirs: BAR_MIB, ratio: ours / BAR_MIB }
-}
-
-function print(figures: readonly Figure[], file: string | undefined): void {
-  for (const { name, ours, theirs, ratio } of figures) {
-    const shown = [ours, theirs, ratio].map(n => n.toFixed(2).padStart(12))
-    process.stdout.write(`${name.padEnd(36)} ${shown.join('')}\n`)
-  }
-  if (file) writeFileSync(file, `${JSON.stringify({ bench: 'memory', figures }, null, 2)}\n`)
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
 }

@@ -3,21 +3,15 @@
  * [--events N]`. Latency is measured at 500 events per second, throughput at saturation; HTTP in to
  * mailbox message out, every event accounted for.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type Figure, figure, writeFigures } from '../figures.ts'
 import { readShape, runBareLoop } from './bare-loop.ts'
 import { type Child, type Ends, startChild } from './children.ts'
 import { call, type DriveResult, drive } from './drive.ts'
 import { startBareChain, startServices } from './kafka-chains.ts'
-
-interface Figure {
-  name: string
-  ours: number
-  theirs: number | null
-  ratio: number | null
-}
 
 const KEY = 'bench-key-bench-key-0123'
 const RATE = 500
@@ -37,13 +31,7 @@ export async function benchPipeline(argv: readonly string[]): Promise<Figure[]> 
   })
   const events = Number(values.events)
   const figures = values.kafka ? await benchKafka(events) : await benchEmbedded(events)
-  for (const { name, ours, theirs, ratio } of figures) {
-    const shown = [ours, theirs, ratio].map(n => (n === null ? '-' : n.toFixed(2)))
-    process.stdout.write(`${name.padEnd(36)} ${shown.map(n => n.padStart(12)).join('')}\n`)
-  }
-  if (values.json) {
-    writeFileSync(values.json, `${JSON.stringify({ bench: 'pipeline', figures }, null, 2)}\n`)
-  }
+  writeFigures('pipeline', figures, values.json)
   return figures
 }
 
@@ -67,10 +55,10 @@ async function benchEmbedded(events: number): Promise<Figure[]> {
       writers: SATURATION.senders,
     })
     return [
-      only('embedded p50 at 500/s, ms', paced.p50),
-      only('embedded p99 at 500/s, ms', paced.p99),
-      beside('embedded events/s', full.perSecond, floor),
-      only('embedded rows per event', shape.rowsPerEvent),
+      figure('embedded p50 at 500/s, ms', paced.p50, null),
+      figure('embedded p99 at 500/s, ms', paced.p99, null),
+      figure('embedded events/s', full.perSecond, floor),
+      figure('embedded rows per event', shape.rowsPerEvent, null),
       ...accounts('embedded', [paced, full]),
     ]
   } finally {
@@ -95,9 +83,9 @@ async function benchKafka(events: number): Promise<Figure[]> {
     },
   )
   return [
-    beside('kafka p50 at 500/s, ms', ours.paced.p50, bare.paced.p50),
-    beside('kafka p99 at 500/s, ms', ours.paced.p99, bare.paced.p99),
-    beside('kafka events/s', ours.full.perSecond, bare.full.perSecond),
+    figure('kafka p50 at 500/s, ms', ours.paced.p50, bare.paced.p50),
+    figure('kafka p99 at 500/s, ms', ours.paced.p99, bare.paced.p99),
+    figure('kafka events/s', ours.full.perSecond, bare.full.perSecond),
     ...accounts('kafka', [ours.paced, ours.full]),
   ]
 }
@@ -153,25 +141,10 @@ async function measure(
   return drive({ ...options, events: load.events, rate: load.rate, senders })
 }
 
-const only = (name: string, ours: number): Figure => ({ name, ours, theirs: null, ratio: null })
-const beside = (name: string, ours: number, theirs: number): Figure => ({
-  name,
-  ours,
-  theirs,
-  ratio: ours / theirs,
-})
-
 function accounts(name: string, results: DriveResult[]): Figure[] {
   const sum = (pick: (result: DriveResult) => number) =>
     results.reduce((total, result) => total + pick(result), 0)
-  return [
-    only(
-      `${name} lost`,
-      sum(r => r.lost),
-    ),
-    only(
-      `${name} doubled`,
-      sum(r => r.doubled),
-    ),
-  ]
+  const lost = sum(result => result.lost)
+  const doubled = sum(result => result.doubled)
+  return [figure(`${name} lost`, lost, null), figure(`${name} doubled`, doubled, null)]
 }

@@ -4,17 +4,11 @@
  * occurrence beside two libraries. Each side runs in a process of its own.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-
-interface Figure {
-  name: string
-  ours: number
-  theirs: number | null
-  ratio: number | null
-}
+import { type Figure, figure, writeFigures } from '../figures.ts'
 
 interface Rebuilt {
   tookMs: number
@@ -44,9 +38,7 @@ export function benchSchedule(argv: readonly string[]): Figure[] {
   })
   const sizes = values.sizes.split(',').filter(Boolean)
   const figures = [...nextFigures(), ...dueFigures(values.due), ...sizes.flatMap(rebuildFigures)]
-  if (values.json) {
-    writeFileSync(values.json, `${JSON.stringify({ bench: 'schedule', figures }, null, 2)}\n`)
-  }
+  writeFigures('schedule', figures, values.json)
   return figures
 }
 
@@ -96,13 +88,4 @@ function measure<T>(what: string, ...args: string[]): T {
   const program = join(import.meta.dirname, `measure-${what}.ts`)
   const flags = ['--expose-gc', '--max-old-space-size=4096', program, ...args]
   return JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' })) as T
-}
-
-function figure(name: string, ours: number, theirs: number | null): Figure {
-  const made = { name, ours, theirs, ratio: theirs === null ? null : ours / theirs }
-  const shown = [made.ours, made.theirs, made.ratio].map(value =>
-    value === null ? '-' : String(Number(value.toPrecision(4))),
-  )
-  process.stdout.write(`${[name, ...shown].join('  ')}\n`)
-  return made
 }

@@ -4,9 +4,6 @@
  * items with the same words; a real agent brings a longer prompt and several turns per event, which
  * would only add to the other side.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOpenAiStructuredModel } from '#kernel/adapters/openai/structured-completion.ts'
 import type { CloudEvent } from '#kernel/domain/event.ts'
@@ -14,8 +11,8 @@ import type { StructuredModel } from '#kernel/ports/model.ts'
 import { judgeItemOf } from '#services/evaluator/judge/judge-item.ts'
 import { promptOf } from '#services/evaluator/judge/prompt.ts'
 import { VERDICTS_JSON_SCHEMA } from '#services/evaluator/judge/verdict-schema.ts'
-import { startChild } from '../pipeline/children.ts'
-import { call } from '../pipeline/drive.ts'
+import { withHost } from '../pipeline/children.ts'
+import { call, putAgent } from '../pipeline/drive.ts'
 import {
   AGENT,
   type CountedModel,
@@ -27,7 +24,6 @@ import {
 } from './counted-model.ts'
 import { type ShopEvent, WATCHES } from './workload.ts'
 
-const KEY = 'bench-key-bench-key-0123'
 const PER_SECOND = 100
 const WAKES_AT_ONCE = 20
 const QUIET_WITHIN_MS = 60_000
@@ -114,36 +110,32 @@ async function playToAmbit(
   events: readonly ShopEvent[],
   batchMax: number,
 ): Promise<CloudEvent[][]> {
-  const directory = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
-  const program = join(import.meta.dirname, '../../services/embedded/main.ts')
-  const host = await startChild(program, ['--empty', '--port', '0', '--data', directory], {
-    ...{ AMBIT_API_KEY: KEY, AMBIT_EVALUATOR_BASE_URL: server.baseUrl },
-    ...{ AMBIT_EVALUATOR_API_KEY: 'k', AMBIT_EVALUATOR_MODEL: JUDGE },
-    ...{ ...PRICE_SETTINGS, AMBIT_EVALUATOR_BATCH_MAX: String(batchMax) },
-  })
-  try {
-    await subscribe(host.url)
-    const begin = performance.now()
-    for (const [at, event] of events.entries()) {
-      const waitMs = begin + (at * 1000) / PER_SECOND - performance.now()
-      if (waitMs > 1) await delay(waitMs)
-      await call(`${host.url}/v1/events`, KEY, event, 'application/cloudevents+json')
-    }
-    await allDecided(host.url, expectedPairs(events))
-    await checkUsage(host.url, server.tally(JUDGE))
-    return await claimAll(host.url)
-  } finally {
-    await host.stop()
-    rmSync(directory, { recursive: true, force: true })
+  const settings = {
+    ...{ AMBIT_EVALUATOR_BASE_URL: server.baseUrl, AMBIT_EVALUATOR_API_KEY: 'k' },
+    ...{ AMBIT_EVALUATOR_MODEL: JUDGE, ...PRICE_SETTINGS },
+    AMBIT_EVALUATOR_BATCH_MAX: String(batchMax),
   }
+  return withHost(
+    () => settings,
+    async ({ url }) => {
+      await subscribe(url)
+      const begin = performance.now()
+      for (const [at, event] of events.entries()) {
+        const waitMs = begin + (at * 1000) / PER_SECOND - performance.now()
+        if (waitMs > 1) await delay(waitMs)
+        await call('POST', `${url}/v1/events`, event, 'application/cloudevents+json')
+      }
+      await allDecided(url, expectedPairs(events))
+      await checkUsage(url, server.tally(JUDGE))
+      return claimAll(url)
+    },
+  )
 }
 
 async function subscribe(url: string): Promise<void> {
-  const agent = JSON.stringify({ maxConcurrentLeases: 1000 })
-  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  await fetch(`${url}/v1/agents/bench`, { method: 'PUT', headers, body: agent })
+  await putAgent(url, 'bench')
   for (const { name, type, criterion, filters, cooldownMs } of WATCHES) {
-    await call(`${url}/v1/subscriptions`, KEY, {
+    await call('POST', `${url}/v1/subscriptions`, {
       ...{ name, agent: 'bench', instruction: 'Act on it.', on: { types: [type] }, filters },
       condition: { criterion },
       limits: { cooldownMs, cooldownRule: 'drop', storm: null },
@@ -187,7 +179,7 @@ async function fatesOf(url: string): Promise<string[]> {
   let cursor = ''
   do {
     const query = `limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`
-    const { items, next } = (await read(`${url}/v1/decisions?${query}`)) as Page
+    const { items, next } = (await call('GET', `${url}/v1/decisions?${query}`)) as Page
     fates.push(...items.map(({ fate }) => fate))
     cursor = next ?? ''
   } while (cursor !== '')
@@ -196,7 +188,7 @@ async function fatesOf(url: string): Promise<string[]> {
 
 /** What Ambit says that it spent must be what the server was asked for. */
 async function checkUsage(url: string, tally: Tally): Promise<void> {
-  const { items } = (await read(`${url}/v1/usage?by=tenant`)) as { items: Tally[] }
+  const { items } = (await call('GET', `${url}/v1/usage?by=tenant`)) as { items: Tally[] }
   const [row] = items
   for (const name of ['calls', 'inputTokens', 'outputTokens'] as const) {
     if (row?.[name] === tally[name]) continue
@@ -208,18 +200,12 @@ async function claimAll(url: string): Promise<CloudEvent[][]> {
   const delivered: CloudEvent[][] = []
   for (;;) {
     const body = { executor: 'bench', leaseMs: 60_000, waitMs: 0, max: 100 }
-    const { items } = (await call(`${url}/v1/mailboxes/bench/claim`, KEY, body)) as {
+    const { items } = (await call('POST', `${url}/v1/mailboxes/bench/claim`, body)) as {
       items: { message: { events: CloudEvent[] } }[]
     }
     if (items.length === 0) return delivered
     delivered.push(...items.map(({ message }) => message.events))
   }
-}
-
-async function read(url: string): Promise<unknown> {
-  const response = await fetch(url, { headers: { authorization: `Bearer ${KEY}` } })
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
-  return response.json()
 }
 
 const spent = (model: string, tally: Tally): Spent => ({

@@ -2,14 +2,12 @@
  * How often a server is asked for what many subscriptions want: a thousand of them on ten
  * observations, over several intervals, counted by the server itself.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startChild } from '../pipeline/children.ts'
+import { withHost } from '../pipeline/children.ts'
 import { call } from '../pipeline/drive.ts'
 
-const KEY = 'bench-key-bench-key-0123'
 const SUBSCRIPTIONS = 1000
 const OBSERVATIONS = 10
 const EVERY_MS = 1000
@@ -25,38 +23,30 @@ export interface PollsCounted {
 }
 
 export async function countPolls(): Promise<PollsCounted> {
-  const directory = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
-  const file = join(directory, 'polls')
-  const server = [process.execPath, join(import.meta.dirname, 'counted-server.ts'), file]
-  const program = join(import.meta.dirname, '../../services/embedded/main.ts')
-  const host = await startChild(program, ['--empty', '--port', '0', '--data', directory], {
-    AMBIT_API_KEY: KEY,
-    AMBIT_MCP_COMMANDS: JSON.stringify({ queues: server }),
-  })
-  try {
-    await connect(host.url)
-    await subscribeAll(host.url)
+  const server = join(import.meta.dirname, 'counted-server.ts')
+  const settingsFor = (directory: string) => {
+    const queues = [process.execPath, server, pollsFile(directory)]
+    return { AMBIT_MCP_COMMANDS: JSON.stringify({ queues }) }
+  }
+  return withHost(settingsFor, async ({ url, directory }) => {
+    const file = pollsFile(directory)
+    await connect(url)
+    await subscribeAll(url)
     await allObserved(file)
     await delay(INTERVALS * EVERY_MS)
     const rates = pollsIn(file).map(perInterval)
     return { ours: rates.reduce((sum, rate) => sum + rate, 0), theirs: SUBSCRIPTIONS }
-  } finally {
-    await host.stop()
-    rmSync(directory, { recursive: true, force: true })
-  }
+  })
 }
 
+const pollsFile = (directory: string) => join(directory, 'polls')
+
 async function connect(url: string): Promise<void> {
-  const response = await fetch(`${url}/v1/connectors/queues`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      ...{ transport: 'stdio', command: 'queues' },
-      allow: [{ operation: 'list_items' }],
-      rateLimit: { perSecond: 1000, burst: 1000 },
-    }),
+  await call('PUT', `${url}/v1/connectors/queues`, {
+    ...{ transport: 'stdio', command: 'queues' },
+    allow: [{ operation: 'list_items' }],
+    rateLimit: { perSecond: 1000, burst: 1000 },
   })
-  if (!response.ok) throw new Error(`the connector was refused: ${await response.text()}`)
 }
 
 async function subscribeAll(url: string): Promise<void> {
@@ -64,7 +54,7 @@ async function subscribeAll(url: string): Promise<void> {
     const numbers = Array.from({ length: AT_ONCE }, (_, n) => from + n)
     await Promise.all(
       numbers.map(n =>
-        call(`${url}/v1/subscriptions`, KEY, {
+        call('POST', `${url}/v1/subscriptions`, {
           ...{ name: `watch-${n}`, agent: 'bench', instruction: 'Look.' },
           observe: {
             ...{ connector: 'queues', operation: 'list_items', everyMs: EVERY_MS },

@@ -3,19 +3,12 @@
  * subscriptions with a condition that each of them meets, once to the same without. The model
  * answers at once and no candidate waits for others, so that what is left is ours.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startChild } from '../pipeline/children.ts'
-import { call, type DriveResult, drive } from '../pipeline/drive.ts'
+import { type Host, withHost } from '../pipeline/children.ts'
+import { type DriveResult, drive, subscribe } from '../pipeline/drive.ts'
 import { JUDGE, startCountedModel } from './counted-model.ts'
 
-const KEY = 'bench-key-bench-key-0123'
 const PACED = { events: 200, rate: 40 }
 const FULL = { events: 1000, rate: 0 }
-const SUBSCRIPTIONS = 8
-/** Sources that the load spreads over. */
-const SOURCES = 64
 
 /** One way: ms at a steady pace, and events per second as fast as it goes. */
 export interface Way {
@@ -27,45 +20,30 @@ export interface Way {
 /** @throws Error when an event was lost or came twice. */
 export async function measureWays(): Promise<{ judged: Way; declarative: Way }> {
   const server = await startCountedModel({ answerMs: 0, isMet: () => true })
-  const directory = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
-  const program = join(import.meta.dirname, '../../services/embedded/main.ts')
-  const host = await startChild(program, ['--empty', '--port', '0', '--data', directory], {
-    ...{ AMBIT_API_KEY: KEY, AMBIT_EVALUATOR_BASE_URL: server.baseUrl },
-    ...{ AMBIT_EVALUATOR_API_KEY: 'k', AMBIT_EVALUATOR_MODEL: JUDGE },
-    AMBIT_EVALUATOR_BATCH_WAIT_MS: '0',
-  })
+  const settings = {
+    ...{ AMBIT_EVALUATOR_BASE_URL: server.baseUrl, AMBIT_EVALUATOR_API_KEY: 'k' },
+    ...{ AMBIT_EVALUATOR_MODEL: JUDGE, AMBIT_EVALUATOR_BATCH_WAIT_MS: '0' },
+  }
   try {
-    const condition = { criterion: 'an order was updated' }
-    await subscribe(host.url, 'judged', { condition })
-    await subscribe(host.url, 'declarative', {})
-    const [judgedFirst, declarativeFirst] = await measureBoth(host.url)
-    const [judged, declarative] = await measureBoth(host.url)
-    return {
-      judged: better(judgedFirst, judged),
-      declarative: better(declarativeFirst, declarative),
-    }
+    return await withHost(() => settings, measureTwice)
   } finally {
-    await host.stop()
     await server.close()
-    rmSync(directory, { recursive: true, force: true })
   }
 }
 
-async function subscribe(url: string, kind: string, more: object): Promise<void> {
-  await fetch(`${url}/v1/agents/${kind}`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ maxConcurrentLeases: 1000 }),
-  })
-  const share = SOURCES / SUBSCRIPTIONS
-  for (let n = 0; n < SUBSCRIPTIONS; n++) {
-    const sources = Array.from({ length: share }, (_, k) => `/load/${n * share + k}`)
-    await call(`${url}/v1/subscriptions`, KEY, {
-      ...{ name: `${kind}-${n}`, agent: kind, instruction: 'Measure.' },
-      ...{ on: { types: [`bench.${kind}`], sources }, limits: { storm: null }, ...more },
-    })
+async function measureTwice({ url }: Host): Promise<{ judged: Way; declarative: Way }> {
+  const condition = { criterion: 'an order was updated' }
+  await subscribe(url, { ...loadOf('judged'), condition })
+  await subscribe(url, loadOf('declarative'))
+  const [judgedFirst, declarativeFirst] = await measureBoth(url)
+  const [judged, declarative] = await measureBoth(url)
+  return {
+    judged: better(judgedFirst, judged),
+    declarative: better(declarativeFirst, declarative),
   }
 }
+
+const loadOf = (kind: string) => ({ agent: kind, type: `bench.${kind}` })
 
 async function measureBoth(url: string): Promise<[judged: Way, declarative: Way]> {
   return [await measureWay(url, 'judged'), await measureWay(url, 'declarative')]
@@ -73,7 +51,7 @@ async function measureBoth(url: string): Promise<[judged: Way, declarative: Way]
 
 async function measureWay(url: string, kind: string): Promise<Way> {
   const options = {
-    ...{ url, claimUrl: url, key: KEY, isCompleting: true, agent: kind, type: `bench.${kind}` },
+    ...{ url, claimUrl: url, isCompleting: true, ...loadOf(kind) },
     ...{ batch: 50, claimers: 4, senders: 8 },
   }
   const { perSecond } = complete(await drive({ ...options, ...FULL }))

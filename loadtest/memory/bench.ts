@@ -27,7 +27,7 @@ export async function benchMemory(argv: readonly string[]): Promise<Figure[]> {
     args: [...argv],
     options: { subscriptions: { type: 'string', default: '100000' }, json: { type: 'string' } },
   })
-  const { environment, topicPrefix, brokers } = serviceEnvironment('bench-key-bench-key-0123')
+  const { environment, topicPrefix, brokers } = serviceEnvironment()
   const start = (service: string) =>
     startChild(join(import.meta.dirname, `../../services/${service}/main.ts`), [], environment)
   const control = await start('control-plane')

@@ -1,5 +1,8 @@
 /** Starts and stops the processes that a benchmark measures. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 export interface Child {
@@ -16,6 +19,13 @@ export interface Ends {
   control: string
 }
 
+/** An embedded host, and the folder of its data. */
+export interface Host extends Child {
+  directory: string
+}
+
+/** The API key of everything that a benchmark starts. */
+export const KEY = 'bench-key-bench-key-0123'
 const READY_WITHIN_MS = 60_000
 
 /** Starts a script and resolves when it prints a line with `ready` and its address. */
@@ -42,6 +52,28 @@ export function startChild(
       resolve({ url, pid: child.pid, stop: () => stopChild(child) })
     })
   })
+}
+
+/** Runs on an empty embedded host of its own; its data is gone afterwards. */
+export async function withHost<T>(
+  settingsFor: (directory: string) => Record<string, string>,
+  work: (host: Host) => Promise<T>,
+): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'ambit-bench-'))
+  try {
+    const host = await startChild(
+      join(import.meta.dirname, '../../services/embedded/main.ts'),
+      ['--empty', '--port', '0', '--data', directory],
+      { AMBIT_API_KEY: KEY, ...settingsFor(directory) },
+    )
+    try {
+      return await work({ ...host, directory })
+    } finally {
+      await host.stop()
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
 }
 
 function stopChild(child: ChildProcess): Promise<void> {

@@ -2,16 +2,15 @@
  * The open-loop driver: events in over HTTP, messages out of a mailbox, every event accounted for.
  * Loopback only; bounded in count and time.
  */
-
 import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { KEY } from './children.ts'
 
 export interface DriveOptions {
   /** Where events are published. */
   url: string
   /** Where messages are claimed. */
   claimUrl: string
-  key: string
   /** Whether claimed messages are completed; the bare chain has nothing to complete. */
   isCompleting: boolean
   agent: string
@@ -37,25 +36,24 @@ export interface DriveResult {
   perSecond: number
 }
 
+/** Sources that the load spreads over, and subscriptions that share them. */
+const SOURCES = 64
+const SUBSCRIPTIONS = 8
 const agentPool = new Agent({ keepAlive: true, maxSockets: 64 })
 
 /** One JSON request over a kept connection; rejects on anything but 2xx. */
 export function call(
+  method: 'GET' | 'POST' | 'PUT',
   url: string,
-  key: string,
-  body: unknown,
+  body?: unknown,
   contentType = 'application/json',
 ): Promise<unknown> {
-  const text = JSON.stringify(body)
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const sized = { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, {
-      method: 'POST',
-      agent: agentPool,
-      headers: {
-        authorization: `Bearer ${key}`,
-        'content-type': contentType,
-        'content-length': Buffer.byteLength(text),
-      },
+      ...{ method, agent: agentPool },
+      headers: { authorization: `Bearer ${KEY}`, ...(body === undefined ? {} : sized) },
     })
     request.on('error', reject)
     request.on('response', response => {
@@ -65,12 +63,35 @@ export function call(
         const answer = Buffer.concat(chunks).toString()
         const status = response.statusCode ?? 0
         if (status >= 200 && status < 300) resolve(answer === '' ? null : JSON.parse(answer))
-        else reject(new Error(`${status} ${answer.slice(0, 300)}`))
+        else reject(new Error(`${method} ${url}: ${status} ${answer.slice(0, 300)}`))
       })
     })
     request.end(text)
   })
 }
+
+/** An agent with room for everything that is claimed at once. */
+export async function putAgent(url: string, name: string): Promise<void> {
+  await call('PUT', `${url}/v1/agents/${name}`, { maxConcurrentLeases: 1000 })
+}
+
+/** Makes the agent of a load, and subscriptions that share its sources and hear of its type. */
+export async function subscribe(
+  url: string,
+  { agent, type, ...more }: { agent: string; type: string; condition?: object },
+): Promise<void> {
+  await putAgent(url, agent)
+  const share = SOURCES / SUBSCRIPTIONS
+  for (let n = 0; n < SUBSCRIPTIONS; n++) {
+    const sources = Array.from({ length: share }, (_, k) => sourceOf(n * share + k))
+    await call('POST', `${url}/v1/subscriptions`, {
+      ...{ name: `${agent}-${n}`, agent, instruction: 'Measure.' },
+      ...{ on: { types: [type], sources }, limits: { storm: null }, ...more },
+    })
+  }
+}
+
+const sourceOf = (n: number) => `/load/${n}`
 
 interface Claimed {
   items: { message: { id: string; events: { id: string }[] }; lease: { handle: string } }[]
@@ -88,7 +109,7 @@ export async function drive(options: DriveOptions): Promise<DriveResult> {
     while (!isDone) {
       const body = { executor: 'load', leaseMs: 30_000, waitMs: 1000, max: 100 }
       const url = `${options.claimUrl}/v1/mailboxes/${options.agent}/claim`
-      const { items } = (await call(url, options.key, body)) as Claimed
+      const { items } = (await call('POST', url, body)) as Claimed
       const now = performance.now()
       for (const { message } of items) {
         for (const { id } of message.events) {
@@ -102,7 +123,7 @@ export async function drive(options: DriveOptions): Promise<DriveResult> {
       if (!options.isCompleting) continue
       await Promise.all(
         items.map(({ message, lease }) =>
-          call(`${options.claimUrl}/v1/messages/${message.id}/complete`, options.key, {
+          call('POST', `${options.claimUrl}/v1/messages/${message.id}/complete`, {
             handle: lease.handle,
             result: { ok: true, stopReason: 'final-message' },
           }),
@@ -135,7 +156,7 @@ async function send(
   run: string,
   sentAt: Map<string, number>,
 ): Promise<void> {
-  const { url, key, events, rate, batch, senders } = options
+  const { url, events, rate, batch, senders } = options
   const begin = performance.now()
   let next = 0
   const sendFrom = async () => {
@@ -152,16 +173,16 @@ async function send(
       const now = performance.now()
       for (const { id } of list) sentAt.set(id, now)
       const [only] = list
-      if (size === 1) await call(`${url}/v1/events`, key, only, 'application/cloudevents+json')
-      else await call(`${url}/v1/events`, key, list, 'application/cloudevents-batch+json')
+      const [body, type] = size === 1 ? [only, 'cloudevents'] : [list, 'cloudevents-batch']
+      await call('POST', `${url}/v1/events`, body, `application/${type}+json`)
     }
   }
   await Promise.all(Array.from({ length: senders }, sendFrom))
 }
 
-/** 64 sources, so that keys spread over the partitions. */
+/** Many sources, so that keys spread over the partitions. */
 function eventOf({ type }: DriveOptions, run: string, index: number) {
   const id = `${run}-${index}`
   const data = { order: id, total: 129.9, text: 'order was updated by a customer in the shop' }
-  return { specversion: '1.0', id, source: `/load/${index % 64}`, type, data }
+  return { specversion: '1.0', id, source: sourceOf(index % SOURCES), type, data }
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import kafkajs from 'kafkajs'
 import { readInfraEnv } from '../../deploy/local/infra.ts'
-import { type Child, type Ends, startChild } from './children.ts'
+import { type Child, type Ends, KEY, startChild } from './children.ts'
 
 const PARTITIONS = 6
 /** Hops between the door and the mailbox: match, guard, dispatcher. */
@@ -42,7 +42,7 @@ export async function startBareChain(): Promise<{ children: Child[]; ends: Ends 
 }
 
 /** Settings of services with topics and keys of their own. */
-export function serviceEnvironment(key: string) {
+export function serviceEnvironment() {
   const { brokers, redis } = infra()
   const prefix = `bench-${Date.now().toString(36)}`
   const environment = {
@@ -52,7 +52,7 @@ export function serviceEnvironment(key: string) {
     AMBIT_REDIS_PREFIX: `${prefix}:`,
     AMBIT_PARTITIONS: String(PARTITIONS),
     AMBIT_SECRET_KEYS: 'bench-secret-bench-secret-bench-secret',
-    AMBIT_API_KEY: key,
+    AMBIT_API_KEY: KEY,
     AMBIT_PORT: '0',
     AMBIT_LOG_LEVEL: 'warn',
     AMBIT_DATA_DIR: join(process.env.TMPDIR ?? '/tmp', prefix),
@@ -61,8 +61,8 @@ export function serviceEnvironment(key: string) {
 }
 
 /** One process per service. */
-export async function startServices(key: string): Promise<{ children: Child[]; ends: Ends }> {
-  const { environment } = serviceEnvironment(key)
+export async function startServices(): Promise<{ children: Child[]; ends: Ends }> {
+  const { environment } = serviceEnvironment()
   const start = (service: string) =>
     startChild(join(import.meta.dirname, `../../services/${service}/main.ts`), [], environment)
   const control = await start('control-plane')

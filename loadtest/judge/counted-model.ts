@@ -4,8 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { costMicros, type Price, type Tokens } from '#kernel/domain/model-price.ts'
-import { type AskedModel, modelAnswer, modelServer } from '#test/support/model-server.ts'
-import { type AskedItem, askedItems, verdictFor } from '#test/support/scripted-judge.ts'
+import { modelAnswer, modelServer } from '#test/support/model-server.ts'
+import {
+  type AskedItem,
+  askedCriterion,
+  askedItems,
+  verdictFor,
+} from '#test/support/scripted-judge.ts'
 
 /** Whose calls are counted: each asks for a model of its own. */
 export const JUDGE = 'bench-judge'
@@ -13,7 +18,7 @@ export const AGENT = 'bench-agent'
 
 /** One price for both, as of a small model in 2026; money per million tokens. */
 const PRICE = { input: '0.25', output: '2' }
-export const PRICES: Price[] = [JUDGE, AGENT].map(model => ({ model, ...PRICE }))
+const PRICES: Price[] = [JUDGE, AGENT].map(model => ({ model, ...PRICE }))
 /** The same as settings of a process. */
 export const PRICE_SETTINGS = {
   AMBIT_EVALUATOR_PRICES: `${JUDGE}=${PRICE.input}/${PRICE.output}`,
@@ -27,8 +32,6 @@ const tokensOf = (...texts: string[]) =>
 
 export interface Tally extends Tokens {
   calls: number
-  /** Items that were asked about. */
-  items: number
 }
 
 export interface CountedModel {
@@ -47,13 +50,13 @@ export interface CountedModelOptions {
 export async function startCountedModel(options: CountedModelOptions): Promise<CountedModel> {
   const tallies = new Map<string, Tally>()
   const tallyOf = (model: string): Tally => {
-    const known = tallies.get(model) ?? { calls: 0, items: 0, inputTokens: 0, outputTokens: 0 }
+    const known = tallies.get(model) ?? { calls: 0, inputTokens: 0, outputTokens: 0 }
     tallies.set(model, known)
     return known
   }
   const server = await modelServer(async asked => {
     const items = askedItems(asked)
-    const criterion = criterionOf(asked)
+    const criterion = askedCriterion(asked)
     const text = JSON.stringify({
       verdicts: items.map(item => verdictFor(item, options.isMet(criterion, item))),
     })
@@ -62,17 +65,12 @@ export async function startCountedModel(options: CountedModelOptions): Promise<C
     const usage = { inputTokens, outputTokens: tokensOf(text) }
     const tally = tallyOf(asked.model)
     tally.calls += 1
-    tally.items += items.length
     tally.inputTokens += usage.inputTokens
     tally.outputTokens += usage.outputTokens
     if (options.answerMs > 0 && asked.model === JUDGE) await delay(options.answerMs)
     return modelAnswer(text, usage)
   })
   return { baseUrl: server.baseUrl, tally: tallyOf, close: () => server.close() }
-}
-
-function criterionOf({ instructions }: AskedModel): string {
-  return /\nCriterion:\n([\s\S]*?)\n\nIn this call /.exec(instructions)?.[1] ?? ''
 }
 
 /** What the calls cost by the table, millionths. */

@@ -25,6 +25,11 @@ export function askedItems({
   }))
 }
 
+/** The criterion of a call; empty where the instructions name none. */
+export function askedCriterion({ instructions }: Pick<AskedModel, 'instructions'>): string {
+  return /\nCriterion:\n([\s\S]*?)\n\nIn this call /.exec(instructions)?.[1] ?? ''
+}
+
 export interface ScriptedVerdict {
   item: number
   matched: boolean

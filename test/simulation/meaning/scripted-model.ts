@@ -3,7 +3,12 @@
  * asked and what it said is kept, so that checks can tell what a verdict may rest on.
  */
 import type { StructuredModel, StructuredRequest, StructuredResult } from '#kernel/ports/model.ts'
-import { type AskedItem, askedItems, type ScriptedVerdict } from '#test/support/scripted-judge.ts'
+import {
+  type AskedItem,
+  askedCriterion,
+  askedItems,
+  type ScriptedVerdict,
+} from '#test/support/scripted-judge.ts'
 import type { Random } from '../random.ts'
 import type { SimProcess } from '../sim-process.ts'
 import type { World } from '../world.ts'
@@ -217,7 +222,7 @@ export function createScriptedModels(
 }
 
 function readQuestion(request: StructuredRequest) {
-  const criterion = /^Criterion:\n(.*)$/m.exec(request.instructions)?.[1] ?? ''
+  const criterion = askedCriterion(request)
   const isSet = request.instructions.includes('Judge all items together')
   const boundary = /"\[([0-9a-f]{16,}) item N\]"/.exec(request.instructions)?.[1] ?? ''
   const words = request.instructions.replaceAll(boundary, '…').replace(criterion, '…')

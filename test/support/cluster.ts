@@ -1,6 +1,6 @@
 /**
- * A whole installation of a test's own: Kafka and Redis that it may break, and two replicas of
- * every service as processes.
+ * A whole installation of a test's own: Kafka and Redis that it may break, and its services as
+ * processes, two replicas of each unless the test says which and how many.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'

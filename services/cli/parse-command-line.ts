@@ -1,6 +1,7 @@
 /** From words to a command with its arguments, or a clear refusal. */
 import { parseArgs } from 'node:util'
 import type { Command, Flags, OptionRow } from './command.ts'
+import { counted } from './cost-text.ts'
 import { UsageError } from './usage-error.ts'
 
 export type CommandTable = Readonly<Record<string, Command>>
@@ -85,7 +86,7 @@ function checkArguments(name: string, command: Command, given: readonly string[]
   if (given.length >= min && given.length <= max) return
   throw new UsageError(`Wrong number of arguments for ${name}.`, {
     expected: `ambit ${[name, ...wanted].join(' ')}`,
-    came: `${given.length} argument${given.length === 1 ? '' : 's'}`,
+    came: counted(given.length, 'argument'),
     todo: `See \`ambit ${name} --help\`.`,
   })
 }

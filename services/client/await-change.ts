@@ -1,13 +1,15 @@
 /** Changes are answered at once or, after 5 s, with a status link; callers see only the outcome. */
 import type { PendingChange } from './api.ts'
 import { ClientError, NO_ANSWER } from './client-error.ts'
+import { followLink } from './follow-link.ts'
 import type { Call, Transport } from './transport.ts'
 
 /** How long the status of a change is asked for. */
 const PATIENCE_MS = 60_000
 
-interface ChangeStatus {
-  status: number | string
+/** What the link of a change says once it was answered; `status` is a word until then. */
+interface AnsweredChange {
+  status: number
   body?: unknown
 }
 
@@ -18,15 +20,10 @@ interface ChangeStatus {
 export async function awaitChange<T>(transport: Transport, call: Call): Promise<T> {
   const answer = await transport.json<unknown>(call)
   if (!isPending(answer)) return answer as T
-  const { clock, backoffMs } = transport
   const path = answer.status
-  const deadline = clock.now() + PATIENCE_MS
-  for (let asked = 1; clock.now() < deadline; asked += 1) {
-    await clock.sleep(backoffMs(asked), call.signal)
-    const more = call.signal ? { signal: call.signal } : {}
-    const { status, body } = await transport.json<ChangeStatus>({ method: 'GET', path, ...more })
-    if (typeof status === 'number') return outcome<T>(status, body)
-  }
+  const link = { path, patienceMs: PATIENCE_MS, signal: call.signal }
+  const answered = await followLink(transport, link, isAnswered)
+  if (answered) return outcome<T>(answered.status, answered.body)
   throw new ClientError(
     `Expected the change to be answered within ${PATIENCE_MS / 1000} s, got none. It is durable ` +
       `and may still be applied; ask GET ${path} later.`,
@@ -38,6 +35,10 @@ function isPending(answer: unknown): answer is PendingChange {
   if (typeof answer !== 'object' || answer === null) return false
   const { changeId, status } = answer as Partial<Record<string, unknown>>
   return typeof changeId === 'string' && typeof status === 'string' && status.startsWith('/')
+}
+
+function isAnswered(answer: unknown): answer is AnsweredChange {
+  return typeof (answer as Partial<AnsweredChange> | undefined)?.status === 'number'
 }
 
 function outcome<T>(status: number, body: unknown): T {

@@ -27,7 +27,7 @@ function scripted(answerOf: (call: Call) => unknown) {
   return { transport, calls }
 }
 
-const running = { id: 't1', state: 'running' }
+const running = { id: 'one', state: 'running', status: '/v1/trials/t1' }
 const call: Call = { method: 'POST', path: '/v1/test', body: {} }
 
 test('a dry run is given the time that the server holds it, and is asked for once', async () => {
@@ -49,6 +49,23 @@ test('one that never ends is given up, saying where it can be asked for', async 
   await assert.rejects(
     awaitTrial(transport, call),
     error => isClientError(error) && error.code === 'trial-pending' && /t1/.test(error.message),
+  )
+})
+
+test('whoever calls it off is not kept waiting, and nothing is asked any more', async () => {
+  const stop = new AbortController()
+  const { transport, calls } = scripted(() => running)
+  const { sleep } = transport.clock
+  transport.clock.sleep = async (ms, signal) => {
+    await sleep(ms)
+    stop.abort(new Error('called off'))
+    signal?.throwIfAborted()
+  }
+  const { signal } = stop
+  await assert.rejects(awaitTrial(transport, { ...call, signal }), { message: 'called off' })
+  assert.deepEqual(
+    calls.map(({ method }) => method),
+    ['POST'],
   )
 })
 

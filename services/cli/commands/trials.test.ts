@@ -57,7 +57,10 @@ describe('ambit test', () => {
     const { stdout, asked } = await call(
       ['test', 's1', '-e', 'e.json'],
       {
-        'POST /v1/subscriptions/s1/test': { status: 202, body: { id: 't1', state: 'running' } },
+        'POST /v1/subscriptions/s1/test': {
+          status: 202,
+          body: { id: 't1', state: 'running', status: '/v1/trials/t1' },
+        },
         'GET /v1/trials/t1': () => states.shift() ?? problem(404, 'not-found'),
       },
       { files },

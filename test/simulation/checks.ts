@@ -12,15 +12,12 @@ import { checkBudgets, checkCooldowns, checkCycles, checkStorms } from './check-
 import { checkEnds, checkLeases, checkSettled, checkTokens } from './check-mailbox.ts'
 import { checkRebuild } from './check-rebuild.ts'
 import type { Facts } from './facts.ts'
-import { openMessages, unread, waitingCandidates } from './quiet.ts'
+import { unfinished } from './quiet.ts'
 import { readTimeline, type Timeline } from './timeline.ts'
-import type { Violation } from './violation.ts'
+import { type Violation, violation } from './violation.ts'
 import type { World } from './world.ts'
 
 type Check = (world: World, timeline: Timeline, facts: Facts) => Violation[]
-
-/** Violations kept for one invariant: the first ones tell. */
-const KEPT = 3
 
 export async function checkAll(
   world: World,
@@ -29,37 +26,11 @@ export async function checkAll(
 ): Promise<Violation[]> {
   const found: Violation[] = []
   if (!isFinished) found.push(...unfinished(world))
-  for (const text of facts.surprises) found.push({ invariant: 'surprise', text, ids: [] })
+  for (const text of facts.surprises) found.push(violation('surprise', text))
   const timeline = readTimeline(world)
   for (const check of CHECKS) found.push(...check(world, timeline, facts))
   if (found.length === 0) found.push(...(await checkRebuild(world, timeline)))
-  const counts = new Map<string, number>()
-  return found.filter(({ invariant }) => {
-    const count = (counts.get(invariant) ?? 0) + 1
-    counts.set(invariant, count)
-    return count <= KEPT
-  })
-}
-
-function unfinished({ history, plan }: World): Violation[] {
-  const invariant = 'I1'
-  return [
-    ...unread(history, plan.groups).map(text => ({
-      invariant,
-      text: `not read: ${text}`,
-      ids: [],
-    })),
-    ...waitingCandidates(history).map(id => ({
-      invariant,
-      text: `candidate ${id} has no final fate when quiet`,
-      ids: [id],
-    })),
-    ...openMessages(history).map(id => ({
-      invariant,
-      text: `message ${id} is not settled when quiet`,
-      ids: [id],
-    })),
-  ]
+  return found
 }
 
 const CHECKS: readonly Check[] = [

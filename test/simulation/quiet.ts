@@ -3,6 +3,7 @@ import type { Fate } from '#kernel/domain/fate.ts'
 import { isFinal } from '#kernel/domain/fate.ts'
 import type { Decision, MailboxTransition } from '#schemas/generated/records.ts'
 import type { History } from './history.ts'
+import { type Violation, violation } from './violation.ts'
 import type { World } from './world.ts'
 
 /** Topics by the group that must have read them to the end. */
@@ -16,14 +17,20 @@ const READ_BY: Record<string, RegExp> = {
 
 const SETTLED = ['done', 'dead', 'cancelled', 'expired']
 
-/** True when every group has read everything, every fate is final, every message is settled. */
-export function isQuiet({ history, plan }: World): boolean {
-  return (
-    unread(history, plan.groups).length === 0 &&
-    waitingCandidates(history).length === 0 &&
-    openMessages(history).length === 0
-  )
+/** What is on its way: every unread record, candidate without a final fate and open message. */
+export function unfinished({ history, plan }: World): Violation[] {
+  return [
+    ...unread(history, plan.groups).map(text => violation('I1', `not read: ${text}`)),
+    ...waitingCandidates(history).map(id =>
+      violation('I1', `candidate ${id} has no final fate when quiet`, id),
+    ),
+    ...openMessages(history).map(id =>
+      violation('I1', `message ${id} is not settled when quiet`, id),
+    ),
+  ]
 }
+
+export const isQuiet = (world: World) => unfinished(world).length === 0
 
 /** Partitions that one of the groups has not finished: `group topic/partition committed of end`. */
 export function unread(history: History, groups: readonly string[]): string[] {
@@ -91,7 +98,7 @@ export function newestTransitions(history: History): Map<string, MailboxTransiti
 }
 
 /** Messages that were appended and are not settled. */
-export function openMessages(history: History): string[] {
+function openMessages(history: History): string[] {
   const newest = newestTransitions(history)
   const ids = new Set(history.values('mailbox', 'message').map(({ value }) => value.id))
   return [...ids].filter(id => !SETTLED.includes(newest.get(id)?.state ?? ''))

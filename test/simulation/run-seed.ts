@@ -8,6 +8,7 @@ import { createFacts } from './facts.ts'
 import { startFaultDriver } from './fault-driver.ts'
 import { createProducer } from './producers.ts'
 import { isQuiet } from './quiet.ts'
+import { judged } from './seed-result.ts'
 import type { SeedResult } from './sim-world.ts'
 import { AGENTS } from './subscription-plan.ts'
 import type { Bug } from './world.ts'
@@ -25,7 +26,6 @@ export interface SeedOptions {
 
 /** How long after the last fault everything must be finished, simulated ms. */
 const QUIET_MS = 60_000
-const TRACE_LINES = Number(process.env.SIM_TRACE ?? 80)
 
 /** Runs a seed; the same seed gives the same result. */
 export async function runSeed(options: SeedOptions): Promise<SeedResult> {
@@ -47,14 +47,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   await options.peek?.(world)
   await bug?.unplant?.()
   const violations = await checkAll(world, facts, { isFinished })
-  const ids = violations[0]?.ids ?? []
-  return {
-    seed,
-    hash: history.hash(),
-    violations,
-    trace: violations.length > 0 ? history.lines(ids, TRACE_LINES) : [],
-    coverage: coverageOf(world),
-  }
+  return judged(world, seed, violations, coverageOf(world))
 }
 
 /** At least some seconds, so that what would come late has come; at most the bar. */

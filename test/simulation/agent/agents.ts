@@ -1,13 +1,12 @@
 /** Agents at work, as `npm run sim -- --world agent` plays them. */
 import { STOP_REASONS } from '#services/agent/loop/stop-reason.ts'
 import { BUGS } from '../bugs/all-bugs.ts'
+import { judged } from '../seed-result.ts'
 import type { SeedResult, SimWorld } from '../sim-world.ts'
 import { AGENT_BUGS } from './agent-bugs.ts'
 import { agentCoverage, checkAgents } from './check-agents.ts'
 import { AGENT_FAULTS, type AgentOrder, playAgents } from './play-agents.ts'
 import { readSessions } from './read-sessions.ts'
-
-const TRACE_LINES = Number(process.env.SIM_TRACE ?? 80)
 
 /** Faults of the mailbox that this world must find as well. */
 const SERVICE_BUGS = BUGS.filter(({ name }) =>
@@ -17,14 +16,9 @@ const SERVICE_BUGS = BUGS.filter(({ name }) =>
 /** Runs a seed and judges it. */
 export async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
   const run = await playAgents(order)
-  const { history } = run.sim.world
-  const violations = checkAgents(run)
-  const ids = violations[0]?.ids ?? []
-  return {
-    ...{ seed: order.seed, hash: history.hash(), violations },
-    trace: violations.length > 0 ? history.lines(ids, TRACE_LINES) : [],
-    coverage: agentCoverage(run, readSessions(run.sim.world).operations.values()),
-  }
+  const { world } = run.sim
+  const coverage = agentCoverage(run, readSessions(world).operations.values())
+  return judged(world, order.seed, checkAgents(run), coverage)
 }
 
 export const AGENTS: SimWorld = {

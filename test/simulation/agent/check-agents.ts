@@ -7,9 +7,9 @@ import { createToolRegistry } from '#services/agent/tools/tool-registry.ts'
 import { orphansIn } from '#test/support/agent-world.ts'
 import { checkCycles } from '../check-limits.ts'
 import { checkEnds, checkLeases, checkSettled, checkTokens } from '../check-mailbox.ts'
-import { openMessages, unread, waitingCandidates } from '../quiet.ts'
+import { unfinished } from '../quiet.ts'
 import { readTimeline } from '../timeline.ts'
-import type { Violation } from '../violation.ts'
+import { type Violation, violation } from '../violation.ts'
 import { TOOL_ADDRESSES } from './agent-process.ts'
 import type { AgentSim } from './agent-sim.ts'
 import type { AgentRun } from './play-agents.ts'
@@ -34,33 +34,12 @@ const CHECKS: readonly Check[] = [
   ({ world, facts }) => checkCycles(world, readTimeline(world), facts),
 ]
 
-/** Violations kept for one invariant: the first ones tell. */
-const KEPT = 3
-
 export function checkAgents({ sim, isFinished }: AgentRun): Violation[] {
   const sessions = readSessions(sim.world)
-  const found = [
-    ...sim.facts.surprises.map(text => violation('surprise', text)),
-    ...(isFinished ? [] : unfinished(sim)),
-    ...CHECKS.flatMap(check => check(sim, sessions)),
-  ]
-  const counts = new Map<string, number>()
-  return found.filter(({ invariant }) => {
-    const count = (counts.get(invariant) ?? 0) + 1
-    counts.set(invariant, count)
-    return count <= KEPT
-  })
-}
-
-function violation(invariant: string, text: string, ...ids: string[]): Violation {
-  return { invariant, text, ids }
-}
-
-function unfinished({ world }: AgentSim): Violation[] {
   return [
-    ...unread(world.history, world.plan.groups).map(text => violation('I1', `not read: ${text}`)),
-    ...waitingCandidates(world.history).map(id => violation('I1', `${id} has no fate`, id)),
-    ...openMessages(world.history).map(id => violation('I1', `${id} is not settled`, id)),
+    ...sim.facts.surprises.map(text => violation('surprise', text)),
+    ...(isFinished ? [] : unfinished(sim.world)),
+    ...CHECKS.flatMap(check => check(sim, sessions)),
   ]
 }
 

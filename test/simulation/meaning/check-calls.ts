@@ -1,5 +1,5 @@
 /** When models are asked, and when not: cache, attempts, breaker, suspension, idle times. */
-import type { Violation } from '../violation.ts'
+import { type Violation, violation } from '../violation.ts'
 import { usableOf } from './check-verdicts.ts'
 import type { MeaningTimeline } from './meaning-timeline.ts'
 import { candidateOf } from './meaning-world.ts'
@@ -15,8 +15,6 @@ export function checkCalls(run: MeaningRun, timeline: MeaningTimeline): Violatio
     ...checkIdle(run),
   ]
 }
-
-const violation = (text: string, ...ids: string[]): Violation => ({ invariant: 'I15', text, ids })
 
 /** What was judged and paid for is not asked again, and not by way of another tenant. */
 function checkCache(run: MeaningRun, timeline: MeaningTimeline): Violation[] {
@@ -42,7 +40,7 @@ function paidTwice(calls: readonly ModelCall[], call: ModelCall): Violation[] {
   )
   if (!before) return []
   const text = `${held.tenant} paid twice for "${items.join('", "')}" (${criterion})`
-  return [violation(`${text}, ${at - before.at} ms later`, candidateOf(held.id))]
+  return [violation('I15', `${text}, ${at - before.at} ms later`, candidateOf(held.id))]
 }
 
 /**
@@ -63,7 +61,7 @@ function checkCached({ verdicts, usage, judged }: MeaningTimeline): Violation[] 
     if (!value.cached || paid.has(`${value.tenant} ${judged.get(value.candidateId)?.text}`))
       return []
     const text = `${value.tenant} never paid for the cached verdict of ${value.candidateId}`
-    return [violation(text, value.candidateId)]
+    return [violation('I15', text, value.candidateId)]
   })
 }
 
@@ -81,7 +79,7 @@ function checkAttempts({ settings, world }: MeaningRun, timeline: MeaningTimelin
     const times = (sighted.get(value.candidateId)?.length ?? 1) + own
     if (value.attempts <= settings.attemptsMax * settings.names.length * times) return []
     const text = `${value.candidateId} was asked about ${value.attempts} times, read ${times} times`
-    return [violation(text, value.candidateId)]
+    return [violation('I15', text, value.candidateId)]
   })
 }
 
@@ -104,7 +102,7 @@ function checkBreaker({ models, settings }: MeaningRun): Violation[] {
       const sinceMs = call.at - endOf(last.at(-1))
       if (!isOpen || sinceMs >= openMs) continue
       const text = `${name}: asked ${sinceMs} ms after ${failuresMax} failures`
-      found.push(violation(text, call.held?.id ?? ''))
+      found.push(violation('I15', text, call.held?.id ?? ''))
     }
   }
   return found
@@ -146,11 +144,13 @@ function checkSuspensions(run: MeaningRun, { verdicts }: MeaningTimeline): Viola
     const says = `${key}: ${expected} times ${settings.suspendAfter} failures in a row`
     if (told.size !== asked.size) {
       found.push(
-        violation(`${key} was suspended ${asked.size} times, told ${told.size} times`, key),
+        violation('I15', `${key} was suspended ${asked.size} times, told ${told.size} times`, key),
       )
     }
-    if (expected > 0 && told.size === 0) found.push(violation(`${says}, never suspended`, key))
-    if (told.size > expected) found.push(violation(`${says}, suspended ${told.size} times`, key))
+    if (expected > 0 && told.size === 0)
+      found.push(violation('I15', `${says}, never suspended`, key))
+    if (told.size > expected)
+      found.push(violation('I15', `${says}, suspended ${told.size} times`, key))
   }
   return found
 }
@@ -161,7 +161,7 @@ function checkIdle({ models, servers, idle }: MeaningRun): Violation[] {
   const polls = servers.servers.flatMap(({ asked }) => asked).filter(({ at }) => at > idle.from)
   const found = calls
     .slice(0, 1)
-    .map(({ mode }) => violation(`a model was asked while idle: ${mode}`))
-  if (polls.length === 0) found.push(violation('nobody polled any more while idle'))
+    .map(({ mode }) => violation('I15', `a model was asked while idle: ${mode}`))
+  if (polls.length === 0) found.push(violation('I15', 'nobody polled any more while idle'))
   return found
 }

@@ -1,6 +1,6 @@
 /** All invariants over a finished seed of meaning. */
 import { checkFates, checkMatching, checkMessages, checkOffsets } from '../check-fates.ts'
-import type { Violation } from '../violation.ts'
+import { type Violation, violation } from '../violation.ts'
 import { checkCalls } from './check-calls.ts'
 import { checkMoney } from './check-money.ts'
 import { checkLive, checkPolls } from './check-polls.ts'
@@ -8,16 +8,13 @@ import { checkOutcomes, checkVerdicts } from './check-verdicts.ts'
 import { readMeaning } from './meaning-timeline.ts'
 import { type MeaningRun, unfinished } from './play-meaning.ts'
 
-/** Violations kept for one invariant: the first ones tell. */
-const KEPT = 3
-
 export async function checkMeaning(run: MeaningRun): Promise<Violation[]> {
   const { world, facts } = run
-  const found: Violation[] = facts.surprises.map(text => ({ invariant: 'surprise', text, ids: [] }))
+  const found: Violation[] = facts.surprises.map(text => violation('surprise', text))
   const open = unfinished(run)
   for (const text of open) found.push({ invariant: 'I1', text, ids: [text.split(' ')[0] ?? ''] })
   if (!run.isFinished && open.length === 0) {
-    found.push({ invariant: 'I1', text: 'it was quiet too late', ids: [] })
+    found.push(violation('I1', 'it was quiet too late'))
   }
   const timeline = readMeaning(world)
   found.push(
@@ -32,10 +29,5 @@ export async function checkMeaning(run: MeaningRun): Promise<Violation[]> {
     ...checkPolls(run, timeline),
     ...checkLive(run),
   )
-  const counts = new Map<string, number>()
-  return found.filter(({ invariant }) => {
-    const count = (counts.get(invariant) ?? 0) + 1
-    counts.set(invariant, count)
-    return count <= KEPT
-  })
+  return found
 }

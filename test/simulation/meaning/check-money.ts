@@ -1,6 +1,6 @@
 /** I8: reserved before, charged once, never above a limit, and nothing held for ever. */
 import { budgetCounters, budgetLimits } from '#kernel/domain/budget-counters.ts'
-import type { Violation } from '../violation.ts'
+import { type Violation, violation } from '../violation.ts'
 import { TENANTS, type World } from '../world.ts'
 import { chargeOf, type MeaningTimeline, sumOf } from './meaning-timeline.ts'
 import type { MeaningRun } from './play-meaning.ts'
@@ -15,13 +15,13 @@ export async function checkMoney(run: MeaningRun, timeline: MeaningTimeline): Pr
   ]
 }
 
-const violation = (text: string, ...ids: string[]): Violation => ({ invariant: 'I8', text, ids })
-
 /** No call without a reservation of the same process before it, and one call for each. */
 function checkReserved({ models }: MeaningRun): Violation[] {
   return models.calls
     .filter(({ held }) => held === undefined)
-    .map(({ process, model, mode }) => violation(`${process} asked ${model} unreserved (${mode})`))
+    .map(({ process, model, mode }) =>
+      violation('I8', `${process} asked ${model} unreserved (${mode})`),
+    )
 }
 
 /**
@@ -47,7 +47,7 @@ function checkPeaks({ world, money }: MeaningRun, timeline: MeaningTimeline): Vi
     ({ name, limit, scope }) => {
       if (wasLost(world) && scope !== 'subscription') return []
       const charged = (wasLost(world) ? used : money.peaks).get(name) ?? 0
-      return charged <= limit ? [] : [violation(`${name} was charged ${charged} of ${limit}`)]
+      return charged <= limit ? [] : [violation('I8', `${name} was charged ${charged} of ${limit}`)]
     },
   )
 }
@@ -57,7 +57,9 @@ function checkCharges({ usage }: MeaningTimeline): Violation[] {
   const groups = Map.groupBy(usage, ({ value }) => chargeOf(value))
   return [...groups].flatMap(([name, list]) => {
     if (list.length === 1) return []
-    return [violation(`${name} is charged ${list.length} times`, list[0]?.value.subject ?? '')]
+    return [
+      violation('I8', `${name} is charged ${list.length} times`, list[0]?.value.subject ?? ''),
+    ]
   })
 }
 
@@ -67,7 +69,7 @@ function checkEnded({ world }: MeaningRun): Violation[] {
   return [...data].flatMap(([tenant, { documents }]) =>
     [...documents].flatMap(([key, { body }]) => {
       if (!key.startsWith('reservation/') || body.includes('"isReleased":true')) return []
-      return [violation(`${key} of ${tenant} is still held at the end`)]
+      return [violation('I8', `${key} of ${tenant} is still held at the end`)]
     }),
   )
 }
@@ -100,7 +102,7 @@ async function checkSums(world: World, timeline: MeaningTimeline): Promise<Viola
       const sum = expected.get(`${tenant} ${counter}`) ?? 0
       const counted = loaded.counters.get(counter) ?? 0
       if (counted === sum || (wasLost(world) && counted > sum)) continue
-      found.push(violation(`${tenant} ${counter} counts ${counted}, and ${sum} were used`))
+      found.push(violation('I8', `${tenant} ${counter} counts ${counted}, and ${sum} were used`))
     }
   }
   return found

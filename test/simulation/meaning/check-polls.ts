@@ -4,7 +4,7 @@ import { identityScopeOf, observationIdOf } from '#kernel/domain/observation.ts'
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { shortHash } from '#services/mcp-poller/rules/read-items.ts'
-import type { Violation } from '../violation.ts'
+import { type Violation, violation } from '../violation.ts'
 import type { MeaningTimeline } from './meaning-timeline.ts'
 import { type MeaningRun, newestOf } from './play-meaning.ts'
 import type { McpAsked, SimServer } from './scripted-mcp.ts'
@@ -21,10 +21,6 @@ interface Observed {
   /** Identity, digest and place of each event, repeats included. */
   events: { order: number; event: CloudEvent; identity: string }[]
 }
-
-const violation = (invariant: string, text: string, ...ids: string[]): Violation => ({
-  ...{ invariant, text, ids },
-})
 
 export function checkPolls(run: MeaningRun, timeline: MeaningTimeline): Violation[] {
   const observed = observationsOf(run, timeline)

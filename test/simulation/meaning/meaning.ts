@@ -1,22 +1,15 @@
 /** Conditions with a meaning and what they are observed with, as `--world meaning` plays them. */
+import { judged } from '../seed-result.ts'
 import type { SeedResult, SimWorld } from '../sim-world.ts'
 import { checkMeaning } from './check-meaning.ts'
 import { MEANING_BUGS } from './meaning-bugs.ts'
 import { meaningCoverage, meaningWanted } from './meaning-coverage.ts'
 import { type MeaningOptions, playMeaning } from './play-meaning.ts'
 
-const TRACE_LINES = Number(process.env.SIM_TRACE ?? 80)
-
 /** Plays a seed and looks at all of it. */
 export async function runMeaning(options: MeaningOptions): Promise<SeedResult> {
   const run = await playMeaning(options)
-  const violations = await checkMeaning(run)
-  const { history } = run.world
-  return {
-    ...{ seed: options.seed, hash: history.hash(), violations },
-    trace: violations.length > 0 ? history.lines(violations[0]?.ids ?? [], TRACE_LINES) : [],
-    coverage: meaningCoverage(run),
-  }
+  return judged(run.world, options.seed, await checkMeaning(run), meaningCoverage(run))
 }
 
 export const MEANING: SimWorld = {

@@ -17,14 +17,17 @@ const READ_BY: Record<string, RegExp> = {
 
 const SETTLED = ['done', 'dead', 'cancelled', 'expired']
 
-/** What is on its way: every unread record, candidate without a final fate and open message. */
+/**
+ * What is on its way: every unread record, candidate without a final fate and open message, the
+ * last only in a world whose messages somebody settles.
+ */
 export function unfinished({ history, plan }: World): Violation[] {
   return [
     ...unread(history, plan.groups).map(text => violation('I1', `not read: ${text}`)),
     ...waitingCandidates(history).map(id =>
       violation('I1', `candidate ${id} has no final fate when quiet`, id),
     ),
-    ...openMessages(history).map(id =>
+    ...(plan.groups.includes('mailbox-dispatcher') ? openMessages(history) : []).map(id =>
       violation('I1', `message ${id} is not settled when quiet`, id),
     ),
   ]
@@ -59,7 +62,7 @@ function endsOf(history: History, topic: string): Map<string, number> {
 }
 
 /** The newest decision of each candidate. */
-export function newestDecisions(history: History): Map<string, Decision> {
+function newestDecisions(history: History): Map<string, Decision> {
   const newest = new Map<string, Decision>()
   for (const { value } of history.values('decisions', 'decision')) {
     const known = newest.get(value.candidateId)
@@ -68,12 +71,15 @@ export function newestDecisions(history: History): Map<string, Decision> {
   return newest
 }
 
-/** Candidates without a final fate. */
-export function waitingCandidates(history: History): string[] {
+/** Candidates of a topic without a final fate. */
+export function waitingCandidates(
+  history: History,
+  topic: 'candidates' | 'evaluations' = 'candidates',
+): string[] {
   const newest = newestDecisions(history)
   const ids = new Set(
     history
-      .values('candidates', 'candidate')
+      .values(topic, 'candidate')
       .filter(({ value }) => value.kind === 'candidate')
       .map(({ value }) => value.candidateId),
   )

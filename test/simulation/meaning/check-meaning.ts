@@ -6,13 +6,12 @@ import { checkMoney } from './check-money.ts'
 import { checkLive, checkPolls } from './check-polls.ts'
 import { checkOutcomes, checkVerdicts } from './check-verdicts.ts'
 import { readMeaning } from './meaning-timeline.ts'
-import { type MeaningRun, unfinished } from './play-meaning.ts'
+import { type MeaningRun, unfinishedMeaning } from './play-meaning.ts'
 
 export async function checkMeaning(run: MeaningRun): Promise<Violation[]> {
   const { world, facts } = run
-  const found: Violation[] = facts.surprises.map(text => violation('surprise', text))
-  const open = unfinished(run)
-  for (const text of open) found.push({ invariant: 'I1', text, ids: [text.split(' ')[0] ?? ''] })
+  const open = unfinishedMeaning(run)
+  const found = [...facts.surprises.map(text => violation('surprise', text)), ...open]
   if (!run.isFinished && open.length === 0) {
     found.push(violation('I1', 'it was quiet too late'))
   }

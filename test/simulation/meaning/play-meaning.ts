@@ -1,13 +1,12 @@
 /** One seed of meaning, from the first connector to an idle minute without any model call. */
 import { connectorSchema } from '#kernel/domain/connector.ts'
-import type { Fate } from '#kernel/domain/fate.ts'
-import { isFinal } from '#kernel/domain/fate.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { ask } from '../editors.ts'
 import { startFaultDriver } from '../fault-driver.ts'
-import { newestDecisions, unread, waitingCandidates } from '../quiet.ts'
+import { unfinished, waitingCandidates } from '../quiet.ts'
 import type { Random } from '../random.ts'
-import { TENANTS } from '../world.ts'
+import { type Violation, violation } from '../violation.ts'
+import { TENANTS, type World } from '../world.ts'
 import {
   MEANING_AGENTS,
   noteOf,
@@ -267,39 +266,30 @@ async function untilQuiet(
       for (const id of known.get(tenant) ?? []) void resume(made, tenant, id)
     }
     const before = history.of('ingress.mcp').length
-    if (unfinished(made).length > 0) continue
+    if (unfinishedMeaning(made).length > 0) continue
     // Two more beats of the slowest observation: what is still coming comes now.
     await clock.run(clock.now() + 6000, () => false)
-    if (unfinished(made).length === 0 && history.of('ingress.mcp').length === before) return true
+    if (unfinishedMeaning(made).length === 0 && history.of('ingress.mcp').length === before)
+      return true
   }
   return false
 }
 
-/** What has not come to its end: unread records, candidates without a fate. */
-export function unfinished({ world }: Pick<MeaningWorld, 'world'>): string[] {
-  const { history, plan } = world
-  const groups = plan.groups.filter(group => group !== 'mcp-poller')
+/** What has not come to its end: also candidates that wait for a verdict. */
+export function unfinishedMeaning({ world }: Pick<MeaningWorld, 'world'>): Violation[] {
   return [
-    ...unread(history, groups).map(text => `not read: ${text}`),
-    ...waitingCandidates(history).map(id => `${id} has no final fate`),
-    ...unjudged({ world }).map(id => `${id} waits for a verdict and has neither fate nor question`),
+    ...unfinished(world),
+    ...unjudged(world).map(id =>
+      violation('I1', `${id} waits for a verdict and has neither fate nor question`, id),
+    ),
   ]
 }
 
 /** Candidates for the judge with no final fate and no question to a person. */
-function unjudged({ world }: Pick<MeaningWorld, 'world'>): string[] {
-  const { history } = world
-  const newest = newestDecisions(history)
+function unjudged({ history }: World): string[] {
   const verdicts = history.values('verdicts', 'verdict').map(({ value }) => value)
   const asked = new Set(
     verdicts.filter(({ outcome }) => outcome === 'ask').map(({ candidateId }) => candidateId),
   )
-  const waiting = history
-    .values('evaluations', 'candidate')
-    .map(({ value }) => value.candidateId)
-    .filter(id => {
-      const fate = newest.get(id)?.fate as Fate | undefined
-      return !(fate && isFinal(fate)) && !asked.has(id)
-    })
-  return [...new Set(waiting)]
+  return waitingCandidates(history, 'evaluations').filter(id => !asked.has(id))
 }

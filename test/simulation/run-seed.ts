@@ -9,6 +9,7 @@ import { startFaultDriver } from './fault-driver.ts'
 import { createProducer } from './producers.ts'
 import { isQuiet } from './quiet.ts'
 import { judged } from './seed-result.ts'
+import { startWork, untilQuiet } from './seed-work.ts'
 import type { SeedResult } from './sim-world.ts'
 import { AGENTS } from './subscription-plan.ts'
 import type { Bug } from './world.ts'
@@ -36,13 +37,16 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   let isOver = false
   const producer = createProducer(world, facts, world.random.fork('producer'))
   const place: Workplace = { world, facts, producer, isOver: () => isOver }
-  const work = playWork(world, place, events)
+  const work = startWork(facts, () => playWork(place, events))
   await clock.run(clock.now() + 30 * 60_000, () => work.isDone())
   world.calm()
   history.incident('quiet')
   void startAgents(place)
-  const quietAt = clock.now()
-  const isFinished = await untilQuiet(world, quietAt + QUIET_MS)
+  const isFinished = await untilQuiet(world, {
+    settleMs: 8000,
+    untilMs: clock.now() + QUIET_MS,
+    isQuiet: () => isQuiet(world),
+  })
   isOver = true
   await options.peek?.(world)
   await bug?.unplant?.()
@@ -50,42 +54,23 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   return judged(world, seed, violations, coverageOf(world))
 }
 
-/** At least some seconds, so that what would come late has come; at most the bar. */
-async function untilQuiet(world: World, untilMs: number): Promise<boolean> {
-  const { clock } = world
-  await clock.run(clock.now() + 8000, () => false)
-  while (clock.now() < untilMs) {
-    if (isQuiet(world)) return true
-    await clock.run(clock.now() + 1000, () => false)
-  }
-  return isQuiet(world)
-}
-
-/** Starts everybody; done when all events are sent and all edits are made. */
-function playWork(world: World, place: Workplace, events: number): { isDone(): boolean } {
+/** Starts everybody; resolves when all events are sent and all edits are made. */
+async function playWork(place: Workplace, events: number): Promise<void> {
+  const { world } = place
   const random = world.random.fork('work')
-  const state = { isDone: false }
-  const play = async () => {
-    const known = await setUp(place, random.fork('set-up'))
-    for (const tenant of TENANTS) {
-      for (const agent of AGENTS) {
-        const count = random.between(1, 2)
-        for (let n = 1; n <= count; n++) {
-          const executor = `${agent}-${n}`
-          const own = random.fork(`${tenant}/${executor}`)
-          void runExecutor(place, { tenant, agent, executor }, own)
-        }
+  const known = await setUp(place, random.fork('set-up'))
+  for (const tenant of TENANTS) {
+    for (const agent of AGENTS) {
+      const count = random.between(1, 2)
+      for (let n = 1; n <= count; n++) {
+        const executor = `${agent}-${n}`
+        const own = random.fork(`${tenant}/${executor}`)
+        void runExecutor(place, { tenant, agent, executor }, own)
       }
     }
-    startFaultDriver(world, random.fork('faults'), events * 110)
-    await Promise.all([produce(place, random.fork('events'), events), edit(place, known, random)])
-    state.isDone = true
   }
-  play().catch(error => {
-    place.facts.surprises.push(`workload: ${String(error)}`)
-    state.isDone = true
-  })
-  return { isDone: () => state.isDone }
+  startFaultDriver(world, random.fork('faults'), events * 110)
+  await Promise.all([produce(place, random.fork('events'), events), edit(place, known, random)])
 }
 
 async function produce(place: Workplace, random: Workplace['world']['random'], events: number) {

@@ -4,6 +4,7 @@ import { startFaultDriver } from '../fault-driver.ts'
 import { FAULTS, type Fault } from '../faults.ts'
 import { isQuiet } from '../quiet.ts'
 import type { Random } from '../random.ts'
+import { startWork, untilQuiet } from '../seed-work.ts'
 import { startServices } from '../services.ts'
 import type { Bug } from '../world.ts'
 import { createWorld, PIPELINE_ROLES, type WorldPlan } from '../world.ts'
@@ -58,35 +59,31 @@ export async function playAgents(order: AgentOrder): Promise<AgentRun> {
   const world = createWorld({ seed, isFaultless, bug: serviceBug, plan })
   const sim: AgentSim = { world, facts, bug, drains }
   let isOver = false
-  const work = begin(sim, { turns: Math.max(3, Math.round(events / EVENTS_PER_TURN)) })
+  const turns = Math.max(3, Math.round(events / EVENTS_PER_TURN))
+  const work = startWork(facts, () => playTurns(sim, turns))
   void answerQuestions(sim, world.random.fork('answers'), () => isOver)
   await world.clock.run(world.clock.now() + PHASE_MS, () => work.isDone())
   // What was asked for last shall meet faults too.
   await world.clock.run(world.clock.now() + 4000, () => false)
   world.calm()
   world.history.incident('quiet')
-  const isFinished = await untilQuiet(sim, world.clock.now() + QUIET_MS)
+  const isFinished = await untilQuiet(world, {
+    settleMs: 4000,
+    untilMs: world.clock.now() + QUIET_MS,
+    isQuiet: () => isAllQuiet(sim),
+  })
   isOver = true
   await serviceBug?.unplant?.()
   return { sim, isFinished }
 }
 
-function begin(sim: AgentSim, { turns }: { turns: number }): { isDone(): boolean } {
-  const { world, facts } = sim
-  const state = { isDone: false }
-  const play = async () => {
-    await setUpAgents(sim)
-    const phaseMs = turns * 1500
-    startFaultDriver(world, world.random.fork('driver'), phaseMs)
-    troubleAgents(sim, world.random.fork('trouble'), phaseMs)
-    await liveTogether(sim, world.random.fork('people'), turns)
-  }
-  play()
-    .catch(error => void facts.surprises.push(`workload: ${String(error)}`))
-    .finally(() => {
-      state.isDone = true
-    })
-  return { isDone: () => state.isDone }
+async function playTurns(sim: AgentSim, turns: number): Promise<void> {
+  const { world } = sim
+  await setUpAgents(sim)
+  const phaseMs = turns * 1500
+  startFaultDriver(world, world.random.fork('driver'), phaseMs)
+  troubleAgents(sim, world.random.fork('trouble'), phaseMs)
+  await liveTogether(sim, world.random.fork('people'), turns)
 }
 
 /** Faults that agents meet more often than other processes do. */
@@ -120,16 +117,6 @@ function troubleAgents(sim: AgentSim, random: Random, phaseMs: number): void {
     await Promise.race([sim.drains.get(name)?.(), world.clock.sleep(3000)])
     if (node.process?.name === name) world.crash(node.name, 'drained')
   })
-}
-
-async function untilQuiet(sim: AgentSim, untilMs: number): Promise<boolean> {
-  const { clock } = sim.world
-  await clock.run(clock.now() + 4000, () => false)
-  while (clock.now() < untilMs) {
-    if (isAllQuiet(sim)) return true
-    await clock.run(clock.now() + 1000, () => false)
-  }
-  return isAllQuiet(sim)
 }
 
 /** Nothing is on its way, no operation is at work, and none waits to be told. */

@@ -5,6 +5,7 @@ import { ask } from '../editors.ts'
 import { startFaultDriver } from '../fault-driver.ts'
 import { unfinished, waitingCandidates } from '../quiet.ts'
 import type { Random } from '../random.ts'
+import { startWork } from '../seed-work.ts'
 import { type Violation, violation } from '../violation.ts'
 import { TENANTS, type World } from '../world.ts'
 import {
@@ -48,8 +49,7 @@ export async function playMeaning(options: MeaningOptions): Promise<MeaningRun> 
   const { world, facts } = made
   const { clock, history, random } = world
   const known = new Map<string, string[]>()
-  const state = { isDone: false }
-  const work = async () => {
+  const work = startWork(facts, async () => {
     await setUp(made, known, random.fork('set-up'))
     startFaultDriver(world, random.fork('faults'), events * 250)
     await Promise.all([
@@ -58,13 +58,8 @@ export async function playMeaning(options: MeaningOptions): Promise<MeaningRun> 
       edit(made, known, { random: random.fork('edits'), count: Math.ceil(events / 4) }),
     ])
     await heal(made, known)
-    state.isDone = true
-  }
-  work().catch(error => {
-    facts.surprises.push(`workload: ${String(error)}`)
-    state.isDone = true
   })
-  await clock.run(clock.now() + 60 * 60_000, () => state.isDone)
+  await clock.run(clock.now() + 60 * 60_000, () => work.isDone())
   history.incident('quiet')
   const isFinished = await untilQuiet(made, known, clock.now() + QUIET_MS)
   const from = clock.now()

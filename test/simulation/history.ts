@@ -1,5 +1,6 @@
 /** Everything that was ever written, in one order: what checks look at and what a trace shows. */
 import { createHash } from 'node:crypto'
+import { readable } from '#kernel/domain/readable.ts'
 import type { TopicName } from '#kernel/domain/topic-name.ts'
 import type { LogRecord, Position } from '#kernel/ports/event-log.ts'
 import type { RecordCodec, RecordTypes } from '#schemas/codec.ts'
@@ -105,12 +106,7 @@ function decodeSafely<N extends keyof RecordTypes>(
   record: N,
   { value }: LogRecord,
 ): RecordTypes[N] | undefined {
-  if (!value) return undefined
-  try {
-    return codec.decode(record, value)
-  } catch {
-    return undefined
-  }
+  return value ? readable(() => codec.decode(record, value)) : undefined
 }
 
 function linesOf(

@@ -22,7 +22,7 @@ import { createLiveness } from '../sim-process.ts'
 import { createNodeClock } from '../virtual-clock.ts'
 import { type Draft, objectOf } from './meeting-drafts.ts'
 import { lateLog } from './schedule-log.ts'
-import { DAY_MS, isFaulty, note, type ScheduleState, TENANT } from './schedule-state.ts'
+import { DAY_MS, happens, isFaulty, type ScheduleState, TENANT } from './schedule-state.ts'
 import { icsOf } from './write-ics.ts'
 
 /** What a desk is asked to do. */
@@ -64,7 +64,7 @@ export async function openDesks(state: ScheduleState): Promise<(random: Random) 
     if (state.isFaultless) return
     state.clock.after(random.between(5, 200) * 3_600_000, () => {
       if (state.isCalm) return
-      note(state, 'F1')
+      happens(state, 'F1', `${name}.${life} dies`)
       end(random.pick([100, 60_000]))
     })
   }

@@ -32,10 +32,11 @@ export interface CalendarTimeline {
  * Of two versions with one number the first that lies in the log has won, as for every reader of
  * the table.
  */
-export function calendarTimeline({ calendarRecords, codec }: ScheduleRun): CalendarTimeline {
+export function calendarTimeline({ history, codec }: ScheduleRun): CalendarTimeline {
   const periods = new Map<string, ObjectPeriod[]>()
   const newest = new Map<string, number>()
-  for (const { key, value, timestamp } of calendarRecords) {
+  for (const { record } of history.of('calendar.objects')) {
+    const { key, value, timestamp } = record
     const name = Buffer.from(key ?? []).toString()
     // What was forgotten begins anew.
     if (!value) newest.delete(name)

@@ -15,7 +15,7 @@ import {
   type ObjectPeriod,
   stands,
 } from './calendar-timeline.ts'
-import { type Period, SETTLED_MS, type Tell } from './checked-period.ts'
+import { named, type Period, SETTLED_MS, type Tell } from './checked-period.ts'
 import type { Fired, Gap, ReadEvents } from './fired-events.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 
@@ -103,9 +103,9 @@ export function checkAnchorPeriod(period: Period, finished: Finished, tell: Tell
         .filter(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs)
         .map(({ reason }) => reason)
       const name = shown(id, instance)
-      if (reasons.length === 0) tell(`${name} is neither`)
+      if (reasons.length === 0) tell(`${name} is neither`, named(id), named(uid))
       else if (reasons.every(reason => reason === 'set-in-the-past')) {
-        tell(`${name} was known, and is told as put into the past`)
+        tell(`${name} was known, and is told as put into the past`, named(id), named(uid))
       }
     }
   }

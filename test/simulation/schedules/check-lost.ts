@@ -2,10 +2,9 @@
 import { lostAnchor } from '#kernel/domain/calendar/anchors-of.ts'
 import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'
 import { nextInstances } from '#kernel/domain/calendar/expand-object.ts'
-import { readable } from '#kernel/domain/readable.ts'
 import type { Anchor } from '#kernel/domain/trigger.ts'
 import type { CalendarTimeline, ObjectPeriod } from './calendar-timeline.ts'
-import type { Period, Tell } from './checked-period.ts'
+import { named, type Period, type Tell } from './checked-period.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 
 /** How long a meeting was over is known to the minute. */
@@ -17,10 +16,11 @@ interface Ended {
   run: ScheduleRun
   timeline: CalendarTimeline
   periods: Period[]
+  asked: Asked[]
 }
 
 /** What the scheduler asked of the registry, each once. */
-interface Asked {
+export interface Asked {
   changeId: string
   id: string
   version: number
@@ -29,27 +29,24 @@ interface Asked {
 }
 
 export function checkLost(ended: Ended, tell: Tell): void {
-  const asked = askedOf(ended.run)
-  checkAsked(ended, asked, tell)
+  checkAsked(ended, tell)
   for (const period of ended.periods) checkUnnoticed(ended, period, tell)
 }
 
-export function askedOf({ log, codec }: ScheduleRun): Asked[] {
-  return log.records('registry.changes').flatMap(({ value, timestamp }) => {
-    const change = value && readable(() => codec.decode('change', value))
-    if (change?.action !== 'suspend') return []
-    const { changeId, id, ifVersion, at } = change
-    return [{ changeId, id, version: ifVersion ?? 0, fromMs: at, toMs: timestamp }]
+export function askedOf({ history }: ScheduleRun): Asked[] {
+  return history.values('registry.changes', 'change').flatMap(({ value, record }) => {
+    if (value.action !== 'suspend') return []
+    const { changeId, id, ifVersion, at } = value
+    return [{ changeId, id, version: ifVersion ?? 0, fromMs: at, toMs: record.timestamp }]
   })
 }
 
 /** The meeting was gone, one change and one notice say so. */
-function checkAsked({ run, timeline }: Ended, asked: Asked[], tell: Tell): void {
+function checkAsked({ run, timeline, asked }: Ended, tell: Tell): void {
   const noticed = new Map<string, Set<string>>()
-  for (const { value } of run.log.records('notices')) {
-    const notice = value && readable(() => run.codec.decode('notice', value))
-    if (notice?.kind !== 'lost-anchor') continue
-    noticed.set(notice.cause, (noticed.get(notice.cause) ?? new Set()).add(notice.id))
+  for (const { value } of run.history.values('notices', 'notice')) {
+    if (value.kind !== 'lost-anchor') continue
+    noticed.set(value.cause, (noticed.get(value.cause) ?? new Set()).add(value.id))
   }
   const changes = new Map<string, string>()
   for (const { changeId, id, version, fromMs, toMs } of asked) {
@@ -57,7 +54,9 @@ function checkAsked({ run, timeline }: Ended, asked: Asked[], tell: Tell): void 
     const other = changes.get(name)
     if (other !== undefined && other !== changeId) tell(`${name} is suspended twice`, changeId)
     changes.set(name, changeId)
-    if (noticed.get(`lost-anchor/${id}/${version}`)?.size !== 1) tell(`${name}: not one notice`)
+    if (noticed.get(`lost-anchor/${id}/${version}`)?.size !== 1) {
+      tell(`${name}: not one notice`, changeId)
+    }
     const doc = run.written.get(id)?.find(each => each.doc.version === version)?.doc
     const schedule = doc?.schedule
     if (!schedule || !('anchor' in schedule)) {
@@ -104,7 +103,8 @@ function checkUnnoticed({ run, timeline }: Ended, period: Period, tell: Tell): v
     const fromMs = Math.max(gone.fromMs, Date.parse(scheduled.since))
     const toMs = Math.min(gone.toMs, period.endMs ?? run.endMs)
     if (toMs - fromMs <= NOTICED_MS) continue
-    tell(`${period.id} lost ${anchor.uid} at ${new Date(gone.fromMs).toISOString()}, unnoticed`)
+    const text = `${period.id} lost ${anchor.uid} at ${new Date(gone.fromMs).toISOString()}, unnoticed`
+    tell(text, named(period.id), named(anchor.uid))
   }
 }
 

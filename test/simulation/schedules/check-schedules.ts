@@ -2,11 +2,11 @@
 import { nextOccurrences } from '#kernel/domain/recurrence/next-occurrences.ts'
 import { ruleOf } from '#kernel/domain/schedule/coming-instants.ts'
 import { isLive } from '#kernel/domain/subscription.ts'
-import type { Violation } from '../violation.ts'
-import { calendarTimeline } from './calendar-timeline.ts'
+import { type Violation, violation } from '../violation.ts'
+import { type CalendarTimeline, calendarTimeline } from './calendar-timeline.ts'
 import { checkAnchorPeriod, checkTold } from './check-anchors.ts'
-import { checkLost } from './check-lost.ts'
-import { type Period, SETTLED_MS, type Tell } from './checked-period.ts'
+import { type Asked, askedOf, checkLost } from './check-lost.ts'
+import { named, type Period, SETTLED_MS, type Tell } from './checked-period.ts'
 import { docAt, type Fired, type ReadEvents, readEvents } from './fired-events.ts'
 import type { ScheduleRun, Written } from './schedule-state.ts'
 
@@ -15,14 +15,18 @@ const INSTANTS_MAX = 5000
 export interface Checked {
   violations: Violation[]
   events: ReadEvents
+  timeline: CalendarTimeline
+  /** What the scheduler asked of the registry. */
+  asked: Asked[]
 }
 
 export function checkSchedules(run: ScheduleRun): Checked {
   const events = readEvents(run)
   const timeline = calendarTimeline(run)
+  const asked = askedOf(run)
   const violations: Violation[] = []
   const tell = (text: string, ...ids: string[]) =>
-    void violations.push({ invariant: 'I13', text, ids })
+    void violations.push(violation('I13', text, ...ids))
   checkDelivered(run, events.fired, tell)
   checkTold({ run, events, timeline }, tell)
   const periods = periodsOf(run)
@@ -32,8 +36,8 @@ export function checkSchedules(run: ScheduleRun): Checked {
       checkAnchorPeriod(period, { run, events, timeline }, tell)
     } else checkPeriod(period, { run, events }, tell)
   }
-  checkLost({ run, timeline, periods }, tell)
-  return { violations, events }
+  checkLost({ run, timeline, periods, asked }, tell)
+  return { violations, events, timeline, asked }
 }
 
 function periodsOf({ written }: ScheduleRun): Period[] {
@@ -94,7 +98,7 @@ function checkPeriod(
       gap => gap.fromMs <= atMs && atMs <= gap.toMs && gap.toMs > sinceMs,
     )
     const shown = `${id} ${new Date(atMs).toISOString()}`
-    if (times.has(atMs) && isMissed) tell(`${shown} is fired and missed`)
-    if (atMs <= mustMs && !times.has(atMs) && !isMissed) tell(`${shown} is neither`)
+    if (times.has(atMs) && isMissed) tell(`${shown} is fired and missed`, named(id))
+    if (atMs <= mustMs && !times.has(atMs) && !isMissed) tell(`${shown} is neither`, named(id))
   }
 }

@@ -1,6 +1,7 @@
 /** What the checks of schedules have in common. */
 import type { Written } from './schedule-state.ts'
 
+/** Tells of a violation; the ids find what the trace shows of it. */
 export type Tell = (text: string, ...ids: string[]) => void
 
 /** One unbroken period of a subscription's schedule. */
@@ -13,3 +14,6 @@ export interface Period {
 
 /** Undecided instants are void when an edit comes within this time. */
 export const SETTLED_MS = 3 * 86_400_000
+
+/** The id of a subscription or meeting as records hold it: they are too short to be looked for bare. */
+export const named = (id: string) => `"${id}"`

@@ -2,7 +2,6 @@
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
 import { compileFilters } from '#kernel/domain/filter/compile-filters.ts'
 import { matchSpecOf } from '#kernel/domain/filter/match-spec.ts'
-import { readable } from '#kernel/domain/readable.ts'
 import { isLive } from '#kernel/domain/subscription.ts'
 import type { ScheduleRun, Written } from './schedule-state.ts'
 
@@ -50,22 +49,20 @@ export function docAt(versions: Written[], ms: number): Written | undefined {
   return versions.findLast(({ atMs }) => atMs <= ms)
 }
 
-/** Every event in the log, the unreadable left out. */
+/** Every event ever written, the unreadable left out. */
 export function readEvents(run: ScheduleRun): ReadEvents {
   const fired: Fired[] = []
   const gaps: Gap[] = []
-  const records = ['ingress.time', 'ingress.calendar'].flatMap(topic => run.log.records(topic))
-  for (const { value, timestamp } of records) {
-    const record = readable(() => run.codec.decode('event', value ?? new Uint8Array()))
-    if (!record) continue
-    const event = toCloudEvent(record)
-    const subscription = String(record.attributes.subject)
-    const revision = String(record.attributes.schedulerevision)
+  const topics = ['ingress.time', 'ingress.calendar'] as const
+  for (const { value, record } of topics.flatMap(topic => run.history.values(topic, 'event'))) {
+    const event = toCloudEvent(value)
+    const subscription = String(value.attributes.subject)
+    const revision = String(value.attributes.schedulerevision)
     if (event.type === 'time.missed') {
       const { from, to, reason } = event.data as { from: string; to: string; reason: string }
       const [fromMs, toMs] = [Date.parse(from), Date.parse(to)]
       gaps.push({ subscription, revision, fromMs, toMs, reason })
-    } else fired.push(firedOf(run, event, timestamp))
+    } else fired.push(firedOf(run, event, record.timestamp))
   }
   return { fired: fired.sort((a, b) => a.appendedMs - b.appendedMs), gaps }
 }

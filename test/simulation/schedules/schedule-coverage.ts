@@ -1,7 +1,6 @@
 /** What a seed of schedules reached. */
-import { calendarTimeline } from './calendar-timeline.ts'
-import { askedOf } from './check-lost.ts'
-import type { ReadEvents } from './fired-events.ts'
+import type { CalendarTimeline } from './calendar-timeline.ts'
+import type { Checked } from './check-schedules.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 
 const FAULTS = [1, 4, 5, 7, 8, 15, 20, 21, 22, 23, 24, 25].map(n => `fault F${n}`)
@@ -22,22 +21,22 @@ export const WANTED: readonly string[] = [
   ...['marks lost', ...FAULTS],
 ]
 
-export function coverageOf(run: ScheduleRun, { fired, gaps }: ReadEvents): string[] {
+export function coverageOf(run: ScheduleRun, { events, timeline, asked }: Checked): string[] {
+  const { fired, gaps } = events
   return [
     ...new Set([
       ...run.reached,
       ...fired.map(({ type }) => `fired ${type}`),
       ...(fired.some(({ isLate }) => isLate) ? ['fired late'] : []),
       ...gaps.map(({ reason }) => `missed ${reason}`),
-      ...(askedOf(run).length > 0 ? ['lost anchor'] : []),
-      ...changesOf(run),
+      ...(asked.length > 0 ? ['lost anchor'] : []),
+      ...changesOf(timeline),
     ]),
   ]
 }
 
 /** What became of meetings, as it stands in the log. */
-function changesOf(run: ScheduleRun): string[] {
-  const timeline = calendarTimeline(run)
+function changesOf(timeline: CalendarTimeline): string[] {
   const names = ['team', 'feed'].flatMap(calendar =>
     timeline.uids(calendar).map(uid => timeline.periods(calendar, uid)),
   )

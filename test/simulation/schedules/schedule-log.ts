@@ -22,9 +22,7 @@ export function openLog(state: Omit<ScheduleState, 'log'>, random: Random) {
   return createMemoryEventLog({
     clock: { now: () => clock.now(), sleep: clock.sleep },
     partitions: () => PARTITIONS,
-    onWrite: record => {
-      if (record.topic === CALENDARS) whole.calendarRecords.push(record)
-    },
+    onWrite: record => state.history.wrote(record),
     hooks: {
       before: async call => {
         // Between the moment that an edit counts from and its answer, something may be due.

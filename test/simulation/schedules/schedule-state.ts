@@ -3,10 +3,10 @@ import type { MemoryEventLog } from '#kernel/adapters/memory/memory-event-log.ts
 import type { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import type { Calendars } from '#kernel/host/follow-calendars.ts'
-import type { LogRecord } from '#kernel/ports/event-log.ts'
 import type { RecordCodec } from '#schemas/codec.ts'
 import type { SchedulerWorld } from '#services/scheduler/run-scheduler.ts'
 import type { Fault } from '../faults.ts'
+import type { History } from '../history.ts'
 import type { Random } from '../random.ts'
 import type { Liveness } from '../sim-process.ts'
 import type { WorldClock } from '../virtual-clock.ts'
@@ -34,10 +34,9 @@ export interface ScheduleBug {
 
 export interface ScheduleRun {
   codec: RecordCodec
-  log: MemoryEventLog
+  /** Everything ever written, also what was compacted away. */
+  history: History
   written: Map<string, Written[]>
-  /** Everything ever written of calendars, also what was compacted away. */
-  calendarRecords: LogRecord[]
   endMs: number
   isFaultless: boolean
   bug: ScheduleBug | undefined
@@ -48,6 +47,7 @@ export interface ScheduleRun {
 export interface ScheduleState extends ScheduleRun {
   random: Random
   clock: WorldClock
+  log: MemoryEventLog
   store: ReturnType<typeof createMemoryStateStore>
   /** No faults from now on. */
   isCalm: boolean
@@ -74,3 +74,9 @@ export function strikes(
 }
 
 export const note = ({ reached }: ScheduleState, fault: Fault) => void reached.add(`fault ${fault}`)
+
+/** Notes a fault that happens to one process or to the log, where the trace shows it. */
+export function happens(state: ScheduleState, fault: Fault, text: string): void {
+  note(state, fault)
+  state.history.incident(`${fault}: ${text}`)
+}

@@ -6,6 +6,7 @@
  */
 import { createMemoryStateStore } from '#kernel/adapters/memory/memory-state-store.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
+import { createHistory } from '../history.ts'
 import { createRandom } from '../random.ts'
 import { createWorldClock } from '../virtual-clock.ts'
 import { startCalendars } from './calendar-edits.ts'
@@ -30,10 +31,13 @@ export async function playSchedules(
 ): Promise<ScheduleRun> {
   const random = createRandom(`schedules/${seed}`)
   const clock = createWorldClock(START_MS)
+  const codec = createRecordCodec()
+  const now = () => clock.now()
   const blank: Omit<ScheduleState, 'log'> = {
-    ...{ random, clock, codec: createRecordCodec(), written: new Map(), isFaultless, bug },
-    store: createMemoryStateStore({ now: () => clock.now() }),
-    ...{ isCalm: false, waiting: new Set(), lives: new Map(), calendarRecords: [] },
+    ...{ random, clock, codec, written: new Map(), isFaultless, bug },
+    history: createHistory({ codec, now, storeNow: now }),
+    store: createMemoryStateStore({ now }),
+    ...{ isCalm: false, waiting: new Set(), lives: new Map() },
     ...{ reached: new Set(), calendars: undefined, endMs: START_MS + FAULTS_MS + QUIET_MS },
   }
   const state: ScheduleState = Object.assign(blank, { log: openLog(blank, random.fork('log')) })

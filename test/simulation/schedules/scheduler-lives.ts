@@ -9,6 +9,7 @@ import { lateLog } from './schedule-log.ts'
 import {
   DAY_MS,
   FAULTS_MS,
+  happens,
   isFaulty,
   note,
   PARTITIONS,
@@ -56,7 +57,7 @@ export function live(state: ScheduleState, name: string, life = 1): void {
   }
   // A process that cannot start exits, and is started again.
   runScheduler(state.bug?.wrap?.(plain, { clock, random }) ?? plain).catch(() => end(1000))
-  if (!state.isFaultless) planEnd(state, { random, liveness, end })
+  if (!state.isFaultless) planEnd(state, { name: `${name}.${life}`, random, liveness, end })
 }
 
 /** Whom a process would tell: it reads subscriptions twice, once more slowly. */
@@ -70,22 +71,22 @@ function ownersOf(state: ScheduleState, random: Random): SchedulerWorld['ownerOf
 
 function planEnd(
   state: ScheduleState,
-  at: { random: Random; liveness: Liveness; end(downMs: number): void },
+  at: { name: string; random: Random; liveness: Liveness; end(downMs: number): void },
 ): void {
   const { clock } = state
-  const { random, liveness, end } = at
+  const { name, random, liveness, end } = at
   const hours = (low: number, high: number) => random.between(low * 3600, high * 3600) * 1000
   if (random.chance(0.3)) {
     clock.after(hours(1, 30), () => {
       if (state.isCalm || liveness.isDead()) return
-      note(state, 'F8')
+      happens(state, 'F8', `scheduler ${name} stands still`)
       liveness.freeze()
       clock.after(random.pick([5000, 120_000, 7_200_000]), liveness.thaw)
     })
   }
   clock.after(hours(3, 150), () => {
     if (state.isCalm || liveness.isDead()) return
-    note(state, 'F1')
+    happens(state, 'F1', `scheduler ${name} dies`)
     end(random.pick([100, 3000, 120_000, 3_600_000, 30 * 3_600_000]))
   })
 }
@@ -95,18 +96,20 @@ export function scheduleLosses(state: ScheduleState): void {
   const { random, clock, log } = state
   for (let n = 0; n < 6; n++) {
     clock.after(random.next() * FAULTS_MS, () => {
-      note(state, 'F7')
-      log.seize('scheduler', { topic: 'subscriptions', partition: random.below(PARTITIONS) })
+      const partition = random.below(PARTITIONS)
+      happens(state, 'F7', `partition ${partition} is seized`)
+      log.seize('scheduler', { topic: 'subscriptions', partition })
     })
   }
   clock.after(random.next() * FAULTS_MS, () => {
-    note(state, 'F20')
+    happens(state, 'F20', 'the tables are compacted')
     for (const topic of ['calendar.objects', 'subscriptions', 'schedule.marks']) log.compact(topic)
   })
   clock.after(random.next() * FAULTS_MS, () => spoil(state))
   if (random.chance(0.7)) return
   clock.after(random.next() * FAULTS_MS, () => {
     state.reached.add('marks lost')
+    state.history.incident('marks lost')
     for (let partition = 0; partition < PARTITIONS; partition++) {
       const marks = log.records('schedule.marks').filter(r => r.partition === partition)
       const offset = (marks.at(-1)?.offset ?? -1) + 1
@@ -117,7 +120,7 @@ export function scheduleLosses(state: ScheduleState): void {
 
 /** Records that nobody can read, in everything that a scheduler reads. */
 function spoil(state: ScheduleState): void {
-  note(state, 'F23')
+  happens(state, 'F23', 'records that nobody can read')
   const topics = ['calendar.objects', 'subscriptions', 'schedule.marks', 'ingress.calendar']
   const value = Uint8Array.of(9, 9, 9)
   state.log.prepareAppend(topics.map(topic => ({ topic, key: 'acme/broken', value })))()

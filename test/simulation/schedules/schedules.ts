@@ -1,5 +1,5 @@
 /** Months of schedules, as `npm run sim -- --world schedules` plays them. */
-import { createHash } from 'node:crypto'
+import { judged } from '../seed-result.ts'
 import type { SimWorld } from '../sim-world.ts'
 import { checkSchedules } from './check-schedules.ts'
 import { SCHEDULE_BUGS } from './schedule-bugs.ts'
@@ -15,17 +15,7 @@ export const SCHEDULES: SimWorld = {
   async run({ seed, isFaultless, bug }) {
     const planted = SCHEDULE_BUGS.find(({ name }) => name === bug)
     const run = await playSchedules(seed, { isFaultless, bug: planted })
-    const { violations, events } = checkSchedules(run)
-    const records = ['ingress.time', 'ingress.calendar'].flatMap(topic => run.log.records(topic))
-    const lines = records.map(({ timestamp, headers }) => JSON.stringify([timestamp, headers]))
-    return {
-      ...{
-        seed,
-        violations,
-        trace: [],
-        coverage: coverageOf(run, events),
-      },
-      hash: createHash('sha256').update(lines.join('\n')).digest('hex'),
-    }
+    const checked = checkSchedules(run)
+    return judged(run, seed, checked.violations, coverageOf(run, checked))
   },
 }

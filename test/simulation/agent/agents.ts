@@ -17,8 +17,8 @@ const SERVICE_BUGS = BUGS.filter(({ name }) =>
 export async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
   const run = await playAgents(order)
   const { world } = run.sim
-  const coverage = agentCoverage(run, readSessions(world).operations.values())
-  return judged(world, order.seed, checkAgents(run), coverage)
+  const sessions = readSessions(world)
+  return judged(world, order.seed, checkAgents(run, sessions), agentCoverage(run, sessions))
 }
 
 export const AGENTS: SimWorld = {

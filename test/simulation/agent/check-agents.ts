@@ -1,7 +1,7 @@
 /** The promises of agents over a finished seed. */
 import type { HistoryEntry } from '#services/agent/loop/session-store.ts'
 import { outcomeLine } from '#services/agent/operations/closing-text.ts'
-import { isOpen, type Operation } from '#services/agent/operations/operation.ts'
+import { isOpen } from '#services/agent/operations/operation.ts'
 import { shippedTools } from '#services/agent/tools/shipped-tools.ts'
 import { createToolRegistry } from '#services/agent/tools/tool-registry.ts'
 import { orphansIn } from '#test/support/agent-world.ts'
@@ -13,7 +13,7 @@ import { type Violation, violation } from '../violation.ts'
 import { TOOL_ADDRESSES } from './agent-process.ts'
 import type { AgentSim } from './agent-sim.ts'
 import type { AgentRun } from './play-agents.ts'
-import { readSessions, type Sessions } from './read-sessions.ts'
+import type { Sessions } from './read-sessions.ts'
 
 type Check = (sim: AgentSim, sessions: Sessions) => Violation[]
 
@@ -34,8 +34,7 @@ const CHECKS: readonly Check[] = [
   ({ world, facts }) => checkCycles(world, readTimeline(world), facts),
 ]
 
-export function checkAgents({ sim, isFinished }: AgentRun): Violation[] {
-  const sessions = readSessions(sim.world)
+export function checkAgents({ sim, isFinished }: AgentRun, sessions: Sessions): Violation[] {
   return [
     ...sim.facts.surprises.map(text => violation('surprise', text)),
     ...(isFinished ? [] : unfinished(sim.world)),
@@ -228,12 +227,12 @@ function checkCutOff({ facts }: AgentSim, { histories }: Sessions): Violation[] 
 }
 
 /** Stop reasons, faults and fates that the seed reached. */
-export function agentCoverage({ sim }: AgentRun, operations: Iterable<Operation>): string[] {
+export function agentCoverage({ sim }: AgentRun, { operations }: Sessions): string[] {
   const { world, facts } = sim
   const reached = new Set<string>([world.isJoined ? 'world joined' : 'world split'])
   for (const fault of world.faults.counts.keys()) reached.add(`fault ${fault}`)
   for (const reason of facts.stops.keys()) reached.add(`stop ${reason}`)
-  for (const { delivery, outcome } of operations) {
+  for (const { delivery, outcome } of operations.values()) {
     reached.add(`told ${delivery}`)
     reached.add(outcome?.ok ? 'outcome ok' : `outcome ${outcome?.why}`)
   }

@@ -1,11 +1,11 @@
 /** Agents at work, as `npm run sim -- --world agent` plays them. */
-import { STOP_REASONS } from '#services/agent/loop/stop-reason.ts'
 import { BUGS } from '../bugs/all-bugs.ts'
 import { judged } from '../seed-result.ts'
 import type { SeedResult, SimWorld } from '../sim-world.ts'
 import { AGENT_BUGS } from './agent-bugs.ts'
-import { agentCoverage, checkAgents } from './check-agents.ts'
-import { AGENT_FAULTS, type AgentOrder, playAgents } from './play-agents.ts'
+import { agentCoverage, agentWanted } from './agent-coverage.ts'
+import { checkAgents } from './check-agents.ts'
+import { type AgentOrder, playAgents } from './play-agents.ts'
 import { readSessions } from './read-sessions.ts'
 
 /** Faults of the mailbox that this world must find as well. */
@@ -25,13 +25,7 @@ export const AGENTS: SimWorld = {
   name: 'agent',
   meaning: 'conversations, tools and operations of two executors on the real mailbox',
   bugs: [...AGENT_BUGS, ...SERVICE_BUGS],
-  wanted: () => [
-    ...['world joined', 'world split', 'fate delivered', 'fate cycle'],
-    ...AGENT_FAULTS.map(fault => `fault ${fault}`),
-    ...STOP_REASONS.map(reason => `stop ${reason}`),
-    ...['told proactive', 'told next_turn', 'outcome ok'],
-    ...['outcome refused', 'outcome unavailable', 'outcome timed-out'],
-  ],
+  wanted: agentWanted,
   run: ({ bug, ...order }) =>
     runAgentSeed({
       ...order,

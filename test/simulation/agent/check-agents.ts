@@ -225,19 +225,3 @@ function checkCutOff({ facts }: AgentSim, { histories }: Sessions): Violation[] 
     .filter(text => kept.has(text))
     .map(text => violation('cut-off', `${text} of an answer that was cut off was executed`))
 }
-
-/** Stop reasons, faults and fates that the seed reached. */
-export function agentCoverage({ sim }: AgentRun, { operations }: Sessions): string[] {
-  const { world, facts } = sim
-  const reached = new Set<string>([world.isJoined ? 'world joined' : 'world split'])
-  for (const fault of world.faults.counts.keys()) reached.add(`fault ${fault}`)
-  for (const reason of facts.stops.keys()) reached.add(`stop ${reason}`)
-  for (const { delivery, outcome } of operations.values()) {
-    reached.add(`told ${delivery}`)
-    reached.add(outcome?.ok ? 'outcome ok' : `outcome ${outcome?.why}`)
-  }
-  for (const { value } of world.history.values('decisions', 'decision')) {
-    if (value.fate === 'cycle' || value.fate === 'delivered') reached.add(`fate ${value.fate}`)
-  }
-  return [...reached]
-}

@@ -1,4 +1,5 @@
 /** What a seed of meaning reached: faults, ways to misbehave, fates, and what follows from them. */
+import { reachedIn, wantedOf } from '../coverage.ts'
 import { MEANING_FAULTS } from './meaning-world.ts'
 import type { MeaningRun } from './play-meaning.ts'
 import { MCP_MODES } from './scripted-mcp.ts'
@@ -6,9 +7,8 @@ import { MODEL_MODES } from './scripted-model.ts'
 
 export function meaningCoverage(run: MeaningRun): string[] {
   const { world, models, servers, settings } = run
-  const { history, faults, isJoined } = world
-  const reached = new Set<string>([isJoined ? 'world joined' : 'world split'])
-  for (const fault of faults.counts.keys()) reached.add(`fault ${fault}`)
+  const { history } = world
+  const reached = reachedIn(world)
   for (const { mode, isSet } of models.calls) {
     reached.add(`model ${mode}`)
     if (isSet) reached.add('scope set')
@@ -34,8 +34,7 @@ const ACTS = ['restart', 'away', 'cursor-gone', 'tool-changed']
 /** Everything that a run of many seeds should reach. */
 export function meaningWanted(): string[] {
   return [
-    ...['world joined', 'world split', 'scope set', 'breaker opened', 'fallback used'],
-    ...MEANING_FAULTS.map(fault => `fault ${fault}`),
+    ...[...wantedOf(MEANING_FAULTS), 'scope set', 'breaker opened', 'fallback used'],
     ...['honest', ...Object.keys(MODEL_MODES)].map(mode => `model ${mode}`),
     ...[...ACTS, ...Object.keys(MCP_MODES)].map(mode => `server ${mode}`),
     ...[...FATES, 'cooldown'].map(fate => `fate ${fate}`),

@@ -1,16 +1,22 @@
-/** Faults of our own making in the agent: the checks must find each of them. */
+/** Faults of our own making in the agent and in its mailbox: the checks must find each of them. */
 import type { HistoryEntry } from '#services/agent/loop/session-store.ts'
 import type { AgentWorld } from '#services/agent/run-agent.ts'
 import type { SessionDocument } from '#services/agent/storage/log-session-store.ts'
 import type { Place, SessionTable } from '#services/agent/storage/session-table.ts'
 import type { Tool } from '#services/agent/tools/tool.ts'
+import { BUGS } from '../bugs/all-bugs.ts'
 import type { AgentBug } from './agent-sim.ts'
+
+/** Faults of the mailbox that this world must find as well. */
+const SERVICE_BUGS = BUGS.filter(({ name }) =>
+  ['expired-lease-settles', 'tokens-start-again', 'mailbox-race'].includes(name),
+)
 
 export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'history-before-results',
     meaning: 'an assistant message with tool calls is saved before their results',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       table: withUpdate(world.table, async (update, place, change) => {
         if (place.kind !== 'session') return update(place, change)
@@ -32,7 +38,7 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'intent-not-written',
     meaning: 'a write tool runs before its intent is durable',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       table: withUpdate(world.table, async (update, place, change) =>
         place.kind === 'intent' ? undefined : update(place, change),
@@ -42,7 +48,7 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'random-key',
     meaning: 'each attempt at a request has an idempotency key of its own',
-    wrap: (world, { random }) => ({
+    wrapAgent: (world, { random }) => ({
       ...world,
       http: (request, signal) => {
         const key = `${request.headers['idempotency-key']}/${random.hex().slice(0, 6)}`
@@ -53,7 +59,7 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'told-unnoted',
     meaning: 'a closing is said without taking the results in the same append',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       table: withEntries(world.table, ({ tells: _tells, ...entry }) => entry),
     }),
@@ -61,7 +67,7 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'marked-before-told',
     meaning: 'results count as told when they end, and nobody says them',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       operations: {
         ...world.operations,
@@ -78,7 +84,7 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'history-unfenced',
     meaning: 'who wakes after the lease still writes the history',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       table: withUpdate(world.table, (update, place, change) =>
         update(place, now => {
@@ -91,7 +97,7 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'permit-assumed',
     meaning: 'the mailbox is not asked before an effect',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       client: {
         ...world.client,
@@ -111,17 +117,17 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'yes-assumed',
     meaning: 'a sensitive tool runs as if it only wrote',
-    wrap: world => withTool(world, 'pay', tool => ({ ...tool, effect: 'write' })),
+    wrapAgent: world => withTool(world, 'pay', tool => ({ ...tool, effect: 'write' })),
   },
   {
     name: 'not-taken-up',
     meaning: 'a new owner leaves unfinished operations alone',
-    wrap: world => ({ ...world, operations: { ...world.operations, everything: () => [] } }),
+    wrapAgent: world => ({ ...world, operations: { ...world.operations, everything: () => [] } }),
   },
   {
     name: 'cut-off-executed',
     meaning: 'an answer that was cut off is taken as whole',
-    wrap: world => ({
+    wrapAgent: world => ({
       ...world,
       model: {
         ...world.model,
@@ -135,13 +141,14 @@ export const AGENT_BUGS: readonly AgentBug[] = [
   {
     name: 'closing-unasked',
     meaning: 'a closing whose asking failed is not asked for again',
-    wrap: world => {
+    wrapAgent: world => {
       const { mailboxes } = world.client
       const continueSession: typeof mailboxes.continueSession = (...call) =>
         mailboxes.continueSession(...call).catch(() => ({ id: 'lost' }))
       return { ...world, client: { ...world.client, mailboxes: { ...mailboxes, continueSession } } }
     },
   },
+  ...SERVICE_BUGS,
 ]
 
 const hasCalls = ({ item }: HistoryEntry) => item.role === 'assistant' && item.toolCalls.length > 0

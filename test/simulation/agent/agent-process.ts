@@ -74,7 +74,7 @@ export async function startAgentProcess(
     clock: { ...monotonic, date: clock.now },
     logger: noting(sim, (text: string) => note(`${process.name}: ${text}`)),
   }
-  const running = runAgent(sim.bug?.wrap(parts, seat) ?? parts)
+  const running = runAgent(sim.bug?.wrapAgent?.(parts, seat) ?? parts)
   sim.drains.set(process.name, async () => {
     await running.drain()
     await running.stop()

@@ -2,7 +2,7 @@
 import type { AgentWorld } from '#services/agent/run-agent.ts'
 import type { Random } from '../random.ts'
 import type { SimProcess } from '../sim-process.ts'
-import type { World } from '../world.ts'
+import type { Bug, World } from '../world.ts'
 import type { AgentFacts } from './agent-facts.ts'
 
 export const TENANT = 'acme'
@@ -10,11 +10,10 @@ export const TENANT = 'acme'
 export const ASSISTANT = 'assistant'
 export const WATCHER = 'watcher'
 
-export interface AgentBug {
-  name: string
-  meaning: string
+/** A fault of our own making in the services, or in the agent. */
+export interface AgentBug extends Bug {
   /** Gives an agent's process ports that misbehave. */
-  wrap(world: AgentWorld, seat: AgentSeat): AgentWorld
+  wrapAgent?(world: AgentWorld, seat: AgentSeat): AgentWorld
 }
 
 export interface AgentSim {

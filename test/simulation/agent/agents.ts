@@ -1,5 +1,4 @@
 /** Agents at work, as `npm run sim -- --world agent` plays them. */
-import { BUGS } from '../bugs/all-bugs.ts'
 import { judged } from '../seed-result.ts'
 import type { SeedResult, SimWorld } from '../sim-world.ts'
 import { AGENT_BUGS } from './agent-bugs.ts'
@@ -7,11 +6,6 @@ import { agentCoverage, agentWanted } from './agent-coverage.ts'
 import { checkAgents } from './check-agents.ts'
 import { type AgentOrder, playAgents } from './play-agents.ts'
 import { readSessions } from './read-sessions.ts'
-
-/** Faults of the mailbox that this world must find as well. */
-const SERVICE_BUGS = BUGS.filter(({ name }) =>
-  ['expired-lease-settles', 'tokens-start-again', 'mailbox-race'].includes(name),
-)
 
 /** Runs a seed and judges it. */
 export async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
@@ -24,12 +18,8 @@ export async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
 export const AGENTS: SimWorld = {
   name: 'agent',
   meaning: 'conversations, tools and operations of two executors on the real mailbox',
-  bugs: [...AGENT_BUGS, ...SERVICE_BUGS],
+  bugs: AGENT_BUGS,
   wanted: agentWanted,
   run: ({ bug, ...order }) =>
-    runAgentSeed({
-      ...order,
-      bug: AGENT_BUGS.find(({ name }) => name === bug),
-      serviceBug: SERVICE_BUGS.find(({ name }) => name === bug),
-    }),
+    runAgentSeed({ ...order, bug: AGENT_BUGS.find(({ name }) => name === bug) }),
 }

@@ -6,7 +6,6 @@ import { isQuiet } from '../quiet.ts'
 import type { Random } from '../random.ts'
 import { startWork, untilQuiet } from '../seed-work.ts'
 import { startServices } from '../services.ts'
-import type { Bug } from '../world.ts'
 import { createWorld, PIPELINE_ROLES, type WorldPlan } from '../world.ts'
 import { createAgentFacts } from './agent-facts.ts'
 import { startAgentProcess } from './agent-process.ts'
@@ -29,8 +28,6 @@ export interface AgentOrder {
   events: number
   isFaultless?: boolean
   bug?: AgentBug
-  /** A fault of the services rather than of the agent. */
-  serviceBug?: Bug
 }
 
 export interface AgentRun {
@@ -40,7 +37,7 @@ export interface AgentRun {
 
 /** Plays one seed; the same order plays the same. */
 export async function playAgents(order: AgentOrder): Promise<AgentRun> {
-  const { seed, events, isFaultless, bug, serviceBug } = order
+  const { seed, events, isFaultless, bug } = order
   const facts = createAgentFacts()
   const drains: AgentSim['drains'] = new Map()
   const plan: WorldPlan = {
@@ -56,7 +53,7 @@ export async function playAgents(order: AgentOrder): Promise<AgentRun> {
         ? startAgentProcess({ world, facts, bug, drains }, process, options)
         : startServices(process, options),
   }
-  const world = createWorld({ seed, isFaultless, bug: serviceBug, plan })
+  const world = createWorld({ seed, isFaultless, bug, plan })
   const sim: AgentSim = { world, facts, bug, drains }
   let isOver = false
   const turns = Math.max(3, Math.round(events / EVENTS_PER_TURN))
@@ -73,7 +70,7 @@ export async function playAgents(order: AgentOrder): Promise<AgentRun> {
     isQuiet: () => isAllQuiet(sim),
   })
   isOver = true
-  await serviceBug?.unplant?.()
+  await bug?.unplant?.()
   return { sim, isFinished }
 }
 

@@ -13,7 +13,7 @@ import { startWork, untilQuiet } from './seed-work.ts'
 import type { SeedResult } from './sim-world.ts'
 import { AGENTS } from './subscription-plan.ts'
 import type { Bug } from './world.ts'
-import { createWorld, TENANTS, type World } from './world.ts'
+import { createWorld, TENANTS } from './world.ts'
 
 export interface SeedOptions {
   seed: number
@@ -21,16 +21,18 @@ export interface SeedOptions {
   events: number
   isFaultless?: boolean
   bug?: Bug
-  /** Looks at the finished world before it is judged. */
-  peek?(world: World): void | Promise<void>
 }
 
 /** How long after the last fault everything must be finished, simulated ms. */
 const QUIET_MS = 60_000
 
 /** Runs a seed; the same seed gives the same result. */
-export async function runSeed(options: SeedOptions): Promise<SeedResult> {
-  const { seed, events, isFaultless, bug } = options
+export async function runSeed({
+  seed,
+  events,
+  isFaultless,
+  bug,
+}: SeedOptions): Promise<SeedResult> {
   const world = createWorld({ seed, isFaultless, bug })
   const { clock, history } = world
   const facts = createFacts()
@@ -48,7 +50,6 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
     isQuiet: () => isQuiet(world),
   })
   isOver = true
-  await options.peek?.(world)
   await bug?.unplant?.()
   const violations = await checkAll(world, facts, { isFinished })
   return judged(world, seed, violations, coverageOf(world))

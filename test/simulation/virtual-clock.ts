@@ -16,8 +16,6 @@ export interface WorldClock {
   sleep(ms: number): Promise<void>
   /** Runs moments until `isDone` or the instant is reached; answers whether it was done. */
   run(untilMs: number, isDone?: () => boolean): Promise<boolean>
-  /** Moments so far. */
-  readonly steps: number
 }
 
 interface Moment {
@@ -33,7 +31,6 @@ export function createWorldClock(startMs: number): WorldClock {
   const heap: Moment[] = []
   let now = startMs
   let order = 0
-  let steps = 0
   const after = (ms: number, act: () => void): Timer => {
     order += 1
     const moment: Moment = { at: now + Math.max(0, ms), order, act }
@@ -60,14 +57,10 @@ export function createWorldClock(startMs: number): WorldClock {
         pop(heap)
         if (!next.act) continue
         now = next.at
-        steps += 1
         next.act()
         await settled()
       }
       return true
-    },
-    get steps() {
-      return steps
     },
   }
 }

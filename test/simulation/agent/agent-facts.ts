@@ -9,7 +9,6 @@ export interface SeenRequest {
   body: string
   /** True once the service did it; repeats of a key do nothing more. */
   isEffect: boolean
-  at: number
 }
 
 /** `authorize` of the mailbox allowed an effect. */

@@ -32,7 +32,6 @@ function take(
   { key, body }: { key: string; body: string },
   status: number,
 ): { status: number } {
-  const at = sim.world.clock.now()
-  sim.facts.requests.push({ key, body, isEffect: status === 200, at })
+  sim.facts.requests.push({ key, body, isEffect: status === 200 })
   return { status }
 }

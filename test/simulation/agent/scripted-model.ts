@@ -99,7 +99,6 @@ function callsOf(step: string, random: Random): ToolCall[] {
     ticket: () => [ticket()],
     both: () => [grant(), ticket()],
     mixed: () => [called('look', to(), random), ticket()],
-    loop: () => [called('look', to(), random)],
     flood: () => Array.from({ length: 200 }, () => called('look', to(), random)),
     bad: () => [called('leave_note', '{"to": ', random), called('nothing', to(), random)],
     forbidden: () => [called('forbidden', to(), random)],

@@ -1,6 +1,6 @@
 /** What became of the items of MCP servers: none lost, none doubled, none read unallowed. */
 import type { CloudEvent } from '#kernel/domain/event.ts'
-import { identityScopeOf, observationIdOf } from '#kernel/domain/observation.ts'
+import { observationIdOf } from '#kernel/domain/observation.ts'
 import type { ObservationState } from '#kernel/domain/observation-state.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { shortHash } from '#services/mcp-poller/rules/read-items.ts'
@@ -12,12 +12,10 @@ import type { McpAsked, SimServer } from './scripted-mcp.ts'
 /** One observation with all that is known of it. */
 interface Observed {
   id: string
-  tenant: string
-  scope: string
   server: SimServer
   everyMs: number
   isChanged: boolean
-  positions: { order: number; at: number; state: ObservationState; deleted: boolean }[]
+  positions: { order: number; at: number; state: ObservationState }[]
   /** Identity, digest and place of each event, repeats included. */
   events: { order: number; event: CloudEvent; identity: string }[]
 }
@@ -38,8 +36,7 @@ export function checkPolls(run: MeaningRun, timeline: MeaningTimeline): Violatio
 function observationsOf(run: MeaningRun, timeline: MeaningTimeline): Observed[] {
   const { history } = run.world
   const positions = history.values('cursors', 'table-document').map(({ order, at, value }) => {
-    const { tenant, deleted } = value
-    return { order, at, tenant, deleted, state: value.doc as ObservationState }
+    return { order, at, tenant: value.tenant, state: value.doc as ObservationState }
   })
   const made = new Map<string, Observed>()
   for (const versions of timeline.subscriptions.values()) {
@@ -52,7 +49,7 @@ function observationsOf(run: MeaningRun, timeline: MeaningTimeline): Observed[] 
     const known = made.get(id)
     const everyMs = Math.min(observe.everyMs, known?.everyMs ?? Number.POSITIVE_INFINITY)
     made.set(id, {
-      ...{ id, tenant, server, everyMs, scope: identityScopeOf(doc) },
+      ...{ id, server, everyMs },
       isChanged: observe.watch === 'changed',
       positions: positions.filter(each => each.state.id === id && each.tenant === tenant),
       events: timeline.ingress

@@ -9,7 +9,6 @@ import type { World } from '../world.ts'
 
 /** A candidate that waited for a verdict. */
 export interface Judged {
-  candidate: Candidate
   /** As the judge reads it. */
   text: string
   /** Only what the event itself says. */
@@ -33,7 +32,7 @@ export function readMeaning(world: World): MeaningTimeline {
   const asked = evaluations.filter(({ value }) => value.kind === 'candidate' && !value.verdict)
   const judged = new Map<string, Judged>()
   for (const { value } of asked) {
-    if (value.event) judged.set(value.candidateId, judgedOf(value, value.event))
+    if (value.event) judged.set(value.candidateId, judgedOf(value.event))
   }
   // What matching wrote is what the judge gets, or the guard where nobody judges.
   const matched = timeline.candidates.filter(({ value }) => !judged.has(value.candidateId))
@@ -63,9 +62,9 @@ export const chargeOf = ({ tenant, subject, stage, attempt }: Usage) =>
 
 export const sumOf = ({ inputTokens, outputTokens }: Usage) => inputTokens + outputTokens
 
-function judgedOf(candidate: Candidate, event: NonNullable<Candidate['event']>): Judged {
+function judgedOf(event: NonNullable<Candidate['event']>): Judged {
   const read = toCloudEvent(event)
-  return { candidate, text: judgeItemOf(read).text, data: JSON.stringify(read.data) }
+  return { text: judgeItemOf(read).text, data: JSON.stringify(read.data) }
 }
 
 function onceBy<T>(list: Read<T>[], nameOf: (value: T) => string): Read<T>[] {

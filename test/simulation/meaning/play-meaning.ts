@@ -20,7 +20,6 @@ import { createMeaningWorld, type MeaningBug, type MeaningWorld } from './meanin
 import { type SimServer, urlOf } from './scripted-mcp.ts'
 
 export interface MeaningRun extends MeaningWorld {
-  isFaultless: boolean
   isFinished: boolean
   /** Planned subscriptions, by tenant. */
   known: Map<string, string[]>
@@ -67,7 +66,7 @@ export async function playMeaning(options: MeaningOptions): Promise<MeaningRun> 
   await clock.run(from + idleMs, () => false)
   const idle = { from, to: clock.now(), order }
   await bug?.unplant?.()
-  return { ...made, known, isFaultless, isFinished, idle }
+  return { ...made, known, isFinished, idle }
 }
 
 async function setUp(

@@ -91,7 +91,6 @@ export const DRAFT_EDITS: Record<string, DraftEdit> = {
     rrule: random.chance(0.2) ? null : random.pick(RULES),
     ...{ exceptions: [], exdates: [] },
   }),
-  nothing: draft => draft,
 }
 
 function withException(draft: Draft, exception: DraftException): Draft {

@@ -13,7 +13,10 @@ import { type AgentBug, type AgentSim, ASSISTANT, WATCHER } from './agent-sim.ts
 import { answerQuestions, liveTogether, setUpAgents } from './people.ts'
 import { readSessions } from './read-sessions.ts'
 
-/** Faults that mean something here: others are about doors, webhooks and edits. */
+/**
+ * Faults of this world. Left out are those of producers and editors (F3, F21, F22, F24, F26, F27,
+ * F29), of MCP servers (F19), and F2 and F13, which the world of events plays.
+ */
 export const AGENT_FAULTS = (Object.keys(FAULTS) as Fault[]).filter(
   fault => !['F2', 'F3', 'F13', 'F19', 'F21', 'F22', 'F24', 'F26', 'F27', 'F29'].includes(fault),
 )

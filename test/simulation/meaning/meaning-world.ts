@@ -34,7 +34,10 @@ export interface MeaningWorld {
   settings: JudgeSettings
 }
 
-/** What people and the outside can do to these services, beside what always can happen. */
+/**
+ * Faults of this world. Left out are those of clocks and of the control plane (F15, F30), of
+ * producers (F3, F21, F22, F26, F29), and of what agents alone meet (F17, lost answers, drains).
+ */
 export const MEANING_FAULTS: readonly Fault[] = [
   ...(['F1', 'F2', 'F4', 'F5', 'F6', 'F7', 'F8', 'F9', 'F10', 'F11', 'F12', 'F13', 'F14'] as const),
   ...(['F16', 'F18', 'F19', 'F20', 'F23', 'F24', 'F25', 'F27', 'F28'] as const),

@@ -3,6 +3,7 @@ import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { PolicyInput } from '#kernel/domain/policy.ts'
 import type { SubscriptionInput } from '#kernel/domain/subscription.ts'
 import type { Random } from '../random.ts'
+import type { PlannedSubscription } from '../subscription-plan.ts'
 
 /** Words that criteria ask for; a text says some of them. */
 export const WORDS = ['amber', 'birch', 'cedar', 'delta'] as const
@@ -40,11 +41,6 @@ export function noteOf(id: string, text: string, more: Partial<CloudEvent> = {})
   return { specversion: '1.0', id, source: '/notes', type: NOTE, data, ...more }
 }
 
-export interface Planned {
-  id: string
-  body: SubscriptionInput
-}
-
 type Part = Partial<SubscriptionInput>
 
 const asks = (word: string, more: object = {}) => ({
@@ -65,8 +61,8 @@ const observes = (connector: string, more: object = {}): Part => ({
 const PAGED = { operation: 'page', cursorArgument: 'after', cursorPointer: '/next' }
 
 /** Conditions of every kind on the same notes, and observations with and without one. */
-export function planMeaning(random: Random, tenant: string): Planned[] {
-  const one = (id: string, part: Part): Planned => ({
+export function planMeaning(random: Random, tenant: string): PlannedSubscription[] {
+  const one = (id: string, part: Part): PlannedSubscription => ({
     id,
     body: {
       ...{ name: id, agent: random.pick(MEANING_AGENTS), owner: 'user:ana' },

@@ -1,5 +1,6 @@
 /** One seed of meaning, from the first connector to an idle minute without any model call. */
 import { connectorSchema } from '#kernel/domain/connector.ts'
+import { TABLE_OF } from '#kernel/domain/object-key.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { ask } from '../editors.ts'
 import { startFaultDriver } from '../fault-driver.ts'
@@ -224,8 +225,7 @@ export function newestOf<T>(
   tenant: string,
   { kind, id }: { kind: 'subscription' | 'connector'; id: string },
 ): T | undefined {
-  const topic = kind === 'connector' ? 'sources' : 'subscriptions'
-  const all = world.history.values(topic, 'table-document').map(({ value }) => value)
+  const all = world.history.values(TABLE_OF[kind], 'table-document').map(({ value }) => value)
   const own = all.filter(each => each.tenant === tenant && each.kind === kind && each.id === id)
   return own.sort((a, b) => a.version - b.version).at(-1)?.doc as T | undefined
 }

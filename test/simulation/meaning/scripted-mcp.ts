@@ -2,8 +2,8 @@
  * MCP servers of the simulated world: one lists everything it has, one gives pages after a cursor.
  * They fail, forget and change as the seed says (F19), and keep what they were asked.
  */
-import { type McpOffer, mcpOffer } from '#kernel/domain/mcp-offer.ts'
 import { type McpCall, type McpClient, McpFailure } from '#kernel/ports/mcp-client.ts'
+import { tool } from '#test/support/poller-world.ts'
 import type { Random } from '../random.ts'
 import type { SimProcess } from '../sim-process.ts'
 import type { World } from '../world.ts'
@@ -102,10 +102,8 @@ function answer(
   return { items: page, next: `${epoch}:${from + page.length}${tail}` }
 }
 
-export function offerOf({ operation, revision }: SimServer): McpOffer {
-  const description = `Lists what there is (${revision}).`
-  return mcpOffer({ operation, kind: 'tool', description, readOnlyHint: true, inputSchema: {} })
-}
+const offerOf = ({ operation, revision }: SimServer) =>
+  tool(operation, `Lists what there is (${revision}).`)
 
 /** How often a call meets a fault of its own, before the seed's intensity. */
 const FAULT_RATE = 0.08

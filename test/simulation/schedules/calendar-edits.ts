@@ -6,7 +6,7 @@ import type { Random } from '../random.ts'
 import { type CalendarDesk, openDesks } from './calendar-desks.ts'
 import { DRAFT_EDITS, type Draft, instanceAbout, newDraft } from './meeting-drafts.ts'
 import { CALENDARS, UIDS } from './schedule-plan.ts'
-import { FAULTS_MS, note, type ScheduleState } from './schedule-state.ts'
+import { DAY_MS, FAULTS_MS, note, type ScheduleState } from './schedule-state.ts'
 import { anchoredIds, nextOf } from './subscription-edits.ts'
 
 type Name = (typeof CALENDARS)[number]
@@ -22,7 +22,7 @@ interface Authors {
 
 const EDITS = 90
 const POLL_EVERY_MS = 10 * 3_600_000
-const CLEAR_EVERY_MS = 2 * 86_400_000
+const CLEAR_EVERY_MS = 2 * DAY_MS
 /** Changes of one meeting, those that move it most often. */
 const WAYS = ['move', 'move', 'move', 'cancel', 'cancel', 'words', 'rule', 'stands', 'delete']
 
@@ -87,7 +87,7 @@ function remove(authors: Authors, name: Name, draft: Draft): void {
   const { random, drafts, state } = authors
   drafts[name].delete(draft.uid)
   if (random.chance(0.5)) return
-  state.clock.after(random.pick([1, 500, 60_000, 3 * 86_400_000]), () => {
+  state.clock.after(random.pick([1, 500, 60_000, 3 * DAY_MS]), () => {
     if (!drafts[name].has(draft.uid)) drafts[name].set(draft.uid, draft)
     show(authors, name, draft.uid)
   })

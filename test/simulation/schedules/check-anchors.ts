@@ -15,7 +15,7 @@ import {
   type ObjectPeriod,
   stands,
 } from './calendar-timeline.ts'
-import { named, type Period, SETTLED_MS, type Tell } from './checked-period.ts'
+import { anchorIn, named, type Period, SETTLED_MS, type Tell } from './checked-period.ts'
 import type { Fired, Gap, ReadEvents } from './fired-events.ts'
 import type { ScheduleRun } from './schedule-state.ts'
 
@@ -54,8 +54,7 @@ export function checkTold({ run, events, timeline }: Finished, tell: Tell): void
 /** A subscription's anchor while its schedule had a revision. */
 function anchorOf({ written }: ScheduleRun, subscription: string, revision: string) {
   const version = written.get(subscription)?.find(({ doc }) => doc.scheduled?.revision === revision)
-  const schedule = version?.doc.schedule
-  return schedule && 'anchor' in schedule ? schedule.anchor : undefined
+  return version && anchorIn(version.doc)
 }
 
 /** Since when the instance stood without a break when the event was decided; `null`: it did not. */
@@ -81,9 +80,9 @@ function standsSince(
 export function checkAnchorPeriod(period: Period, finished: Finished, tell: Tell): void {
   const { run, events, timeline } = finished
   const { id, start } = period
-  const { schedule, scheduled } = start.doc
-  if (!schedule || !('anchor' in schedule) || !scheduled) return
-  const { anchor } = schedule
+  const { scheduled } = start.doc
+  const anchor = anchorIn(start.doc)
+  if (!anchor || !scheduled) return
   const { revision } = scheduled
   const isOwn = (each: Fired | Gap) => each.subscription === id && each.revision === revision
   const fired = new Set(

@@ -4,13 +4,11 @@ import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'
 import { nextInstances } from '#kernel/domain/calendar/expand-object.ts'
 import type { Anchor } from '#kernel/domain/trigger.ts'
 import type { CalendarTimeline, ObjectPeriod } from './calendar-timeline.ts'
-import { named, type Period, type Tell } from './checked-period.ts'
-import type { ScheduleRun } from './schedule-state.ts'
+import { anchorIn, named, type Period, type Tell } from './checked-period.ts'
+import { DAY_MS, MINUTE_MS, type ScheduleRun } from './schedule-state.ts'
 
-/** How long a meeting was over is known to the minute. */
-const MINUTE_MS = 60_000
 /** All schedulers were away for less. */
-const NOTICED_MS = 2.5 * 86_400_000
+const NOTICED_MS = 2.5 * DAY_MS
 
 interface Ended {
   run: ScheduleRun
@@ -58,13 +56,13 @@ function checkAsked({ run, timeline, asked }: Ended, tell: Tell): void {
       tell(`${name}: not one notice`, changeId)
     }
     const doc = run.written.get(id)?.find(each => each.doc.version === version)?.doc
-    const schedule = doc?.schedule
-    if (!schedule || !('anchor' in schedule)) {
+    const anchor = doc && anchorIn(doc)
+    if (!anchor) {
       tell(`${name} is suspended without an anchor`, changeId)
       continue
     }
-    const { anchor } = schedule
     const periods = timeline.periods(anchor.calendar, anchor.uid ?? '')
+    // How long a meeting was over is known to the minute.
     const isGone = periods.some(
       (each, n) =>
         each.fromMs <= toMs &&
@@ -93,10 +91,9 @@ const isLost = (anchor: Anchor['anchor'], { object }: ObjectPeriod) =>
 
 /** For days nobody noticed that a meeting had gone of which something was still to come. */
 function checkUnnoticed({ run, timeline }: Ended, period: Period, tell: Tell): void {
-  const { schedule, scheduled } = period.start.doc
-  if (!schedule || !('anchor' in schedule) || !scheduled) return
-  const { anchor } = schedule
-  if (anchor.uid === undefined) return
+  const { scheduled } = period.start.doc
+  const anchor = anchorIn(period.start.doc)
+  if (anchor?.uid === undefined || !scheduled) return
   const periods = timeline.periods(anchor.calendar, anchor.uid)
   for (const [n, gone] of periods.entries()) {
     if (!isLoss(anchor, { periods, n, slackMs: 0 })) continue

@@ -6,7 +6,7 @@ import { type Violation, violation } from '../violation.ts'
 import { type CalendarTimeline, calendarTimeline } from './calendar-timeline.ts'
 import { checkAnchorPeriod, checkTold } from './check-anchors.ts'
 import { type Asked, askedOf, checkLost } from './check-lost.ts'
-import { named, type Period, SETTLED_MS, type Tell } from './checked-period.ts'
+import { anchorIn, named, type Period, SETTLED_MS, type Tell } from './checked-period.ts'
 import { docAt, type Fired, type ReadEvents, readEvents } from './fired-events.ts'
 import type { ScheduleRun, Written } from './schedule-state.ts'
 
@@ -31,8 +31,7 @@ export function checkSchedules(run: ScheduleRun): Checked {
   checkTold({ run, events, timeline }, tell)
   const periods = periodsOf(run)
   for (const period of periods) {
-    const { schedule } = period.start.doc
-    if (schedule && 'anchor' in schedule) {
+    if (anchorIn(period.start.doc)) {
       checkAnchorPeriod(period, { run, events, timeline }, tell)
     } else checkPeriod(period, { run, events }, tell)
   }

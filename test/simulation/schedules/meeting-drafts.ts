@@ -3,6 +3,8 @@
 import { nextInstances } from '#kernel/domain/calendar/expand-object.ts'
 import { objectFrom, objectSchema } from '#kernel/domain/calendar/object-input.ts'
 import type { Random } from '../random.ts'
+import { ZONES } from './schedule-plan.ts'
+import { DAY_MS, MINUTE_MS } from './schedule-state.ts'
 
 export interface DraftException {
   recurrenceId: string
@@ -29,10 +31,6 @@ export interface Draft {
   exceptions: DraftException[]
 }
 
-const DAY_MS = 86_400_000
-const MINUTE_MS = 60_000
-/** All change their clocks in these months, at other instants, or never do. */
-const ZONES = ['Europe/Madrid', 'America/New_York', 'Australia/Lord_Howe', 'UTC', 'Asia/Kolkata']
 /** Few, so that several meetings share an instant. */
 const TIMES = ['01:30:00', '02:30:00', '09:00:00', '09:00:00', '17:00:00']
 const RULES = ['FREQ=DAILY', 'FREQ=WEEKLY', 'FREQ=DAILY;INTERVAL=3', 'FREQ=WEEKLY;INTERVAL=2']

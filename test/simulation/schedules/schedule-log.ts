@@ -5,7 +5,8 @@ import type { EventLog } from '#kernel/ports/event-log.ts'
 import type { Fault } from '../faults.ts'
 import type { Random } from '../random.ts'
 import type { Liveness } from '../sim-process.ts'
-import { isFaulty, PARTITIONS, type ScheduleState, strikes } from './schedule-state.ts'
+import { PARTITIONS } from '../world.ts'
+import { isFaulty, type ScheduleState, strikes } from './schedule-state.ts'
 
 const CALENDARS = 'calendar.objects'
 

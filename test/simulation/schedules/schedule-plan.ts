@@ -1,7 +1,15 @@
 /** What people ask for in a seed: schedules in zones whose clocks change, and their edits. */
 import type { Random } from '../random.ts'
+import { DAY_MS, MINUTE_MS } from './schedule-state.ts'
 
-const ZONES = ['Europe/Madrid', 'America/New_York', 'Australia/Lord_Howe', 'UTC', 'Asia/Kolkata']
+/** All change their clocks in these months, at other instants, or never do. */
+export const ZONES = [
+  'Europe/Madrid',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'UTC',
+  'Asia/Kolkata',
+]
 const RULES = [
   'FREQ=DAILY',
   'FREQ=DAILY;INTERVAL=2',
@@ -17,13 +25,13 @@ const two = (value: number) => String(value).padStart(2, '0')
 
 /** A schedule whose first instant is about `nowMs`; often at night, when clocks change. */
 export function anySchedule(random: Random, nowMs: number): object {
-  const day = new Date(nowMs + random.between(1, 20) * 86_400_000)
+  const day = new Date(nowMs + random.between(1, 20) * DAY_MS)
   // A Monday, so that every rule makes its own DTSTART or leaves it out.
-  const monday = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * 86_400_000)
+  const monday = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY_MS)
   const tzid = random.pick(ZONES)
   const time = `${two(random.pick([0, 1, 2, 2, 3, 9, 17]))}:30:00`
   if (random.chance(0.2)) return { once: `${day.toISOString().slice(0, 10)}T${time}`, tzid }
-  const before = new Date(monday.getTime() - 8 * 7 * 86_400_000).toISOString().slice(0, 10)
+  const before = new Date(monday.getTime() - 8 * 7 * DAY_MS).toISOString().slice(0, 10)
   return {
     dtstart: `${before}T${time}`,
     tzid,
@@ -33,8 +41,7 @@ export function anySchedule(random: Random, nowMs: number): object {
   }
 }
 
-const MINUTE_MS = 60_000
-const OFFSETS_MS = [-86_400_000, -30 * MINUTE_MS, -10 * MINUTE_MS, 0, 0, 15 * MINUTE_MS, 7_200_000]
+const OFFSETS_MS = [-DAY_MS, -30 * MINUTE_MS, -10 * MINUTE_MS, 0, 0, 15 * MINUTE_MS, 7_200_000]
 const QUERIES = [
   { category: 'review' },
   { attendee: 'ana@example.org' },

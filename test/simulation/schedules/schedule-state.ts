@@ -12,8 +12,8 @@ import type { Liveness } from '../sim-process.ts'
 import type { WorldClock } from '../virtual-clock.ts'
 
 export const TENANT = 'acme'
+export const MINUTE_MS = 60_000
 export const DAY_MS = 86_400_000
-export const PARTITIONS = 3
 /** From winter to summer in Europe and America, and back to winter in Lord Howe. */
 export const FAULTS_MS = 55 * DAY_MS
 

@@ -5,6 +5,7 @@ import { runScheduler, type SchedulerWorld } from '#services/scheduler/run-sched
 import type { Random } from '../random.ts'
 import { createLiveness, type Liveness } from '../sim-process.ts'
 import { createNodeClock } from '../virtual-clock.ts'
+import { PARTITIONS } from '../world.ts'
 import { lateLog } from './schedule-log.ts'
 import {
   DAY_MS,
@@ -12,7 +13,6 @@ import {
   happens,
   isFaulty,
   note,
-  PARTITIONS,
   type ScheduleState,
   strikes,
 } from './schedule-state.ts'

@@ -159,7 +159,7 @@ const STATUS_CODES: Record<number, ErrorCode> = {
 }
 
 /** Any failure as a problem; what nobody foresaw is `internal` and says nothing of itself. */
-function toProblem(error: FastifyError | AmbitError): Problem {
+export function toProblem(error: Error & { statusCode?: number }): Problem {
   if (isAmbitError(error)) {
     const { retry } = error
     const retryAfterMs = typeof retry === 'object' ? retry.afterMs : undefined
@@ -173,11 +173,14 @@ function toProblem(error: FastifyError | AmbitError): Problem {
   return { status: ERRORS[code].status, code, detail, facts: {}, retryAfterMs }
 }
 
-function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): FastifyReply {
+/** What a route answers for a problem: a problem document (RFC 9457) and what else it says. */
+export function problemAnswer(problem: Problem, requestId: string) {
   const { status, code, detail, facts, retryAfterMs } = problem
   const { pointer, expected, actual, extra } = facts
-  if (retryAfterMs !== undefined) reply.header('retry-after', Math.ceil(retryAfterMs / 1000))
-  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  const headers: Record<string, string> = {
+    ...(retryAfterMs !== undefined && { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }),
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+  }
   const body = {
     type: `urn:ambit:error:${code}`,
     title: ERRORS[code].title,
@@ -188,7 +191,12 @@ function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): 
     ...extra,
     requestId,
   }
-  return reply.code(status).type('application/problem+json').send(body)
+  return { status, headers, body }
+}
+
+function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): FastifyReply {
+  const { status, headers, body } = problemAnswer(problem, requestId)
+  return reply.code(status).headers(headers).type('application/problem+json').send(body)
 }
 
 function operatorRoutes(app: FastifyInstance, options: HttpAppOptions): void {

@@ -2,7 +2,10 @@
  * The API as an agent's process reaches it: what a route does after it has read its request, with
  * requests and answers that get lost on the way.
  */
-import { AmbitError, ERRORS, isAmbitError } from '#kernel/errors.ts'
+import { parseWith } from '#kernel/domain/parse-with.ts'
+import type { Principal } from '#kernel/domain/principal.ts'
+import { isAmbitError } from '#kernel/errors.ts'
+import { problemAnswer, toProblem } from '#kernel/host/http-app.ts'
 import type { ClaimedItem } from '#services/mailbox-dispatcher/claim-messages.ts'
 import { runResultSchema } from '#services/mailbox-dispatcher/run-result.ts'
 import type { SeenSettle } from '../facts.ts'
@@ -57,19 +60,18 @@ async function answerTo(
   try {
     return response(200, await route(seat, asked, expiry))
   } catch (error) {
-    const known = isAmbitError(error) ? error : undefined
-    if (!known) seat.sim.facts.surprises.push(`${asked.path}: ${(error as Error).stack}`)
-    const { code = 'internal', message = 'failed', facts } = known ?? {}
-    const { retryAfterMs } = facts ?? {}
-    return response(ERRORS[code].status, { code, detail: message, retryAfterMs })
+    const failure = error as Error
+    if (!isAmbitError(error)) seat.sim.facts.surprises.push(`${asked.path}: ${failure.stack}`)
+    const { status, body, headers } = problemAnswer(toProblem(failure), 'simulated')
+    return response(status, body, headers)
   }
 }
 
 /** A real one reads its body through streams, which no virtual clock drives. */
-function response(status: number, body: unknown): Response {
+function response(status: number, body: unknown, headers?: Record<string, string>): Response {
   const text = JSON.stringify(body)
-  const answer = { ok: status < 300, status, headers: new Headers(), text: async () => text }
-  return answer as Response
+  const answer = { ok: status < 300, status, headers: new Headers(headers) }
+  return { ...answer, text: async () => text } as Response
 }
 
 async function route(seat: AgentSeat, asked: Asked, expiry: Map<string, number>): Promise<unknown> {
@@ -82,13 +84,10 @@ async function route(seat: AgentSeat, asked: Asked, expiry: Map<string, number>)
     return { items: messagesIn(sim.world, { agent, state }, random.below(400)) }
   }
   if (path.endsWith('/continuations')) {
-    const by = { tenant: TENANT, kind: 'agent', id: agent, roles: [] } as const
+    const by: Principal = { tenant: TENANT, kind: 'agent', id: agent, roles: [] }
     const target = path.split('/')[3] ?? ''
     return sim.world.call('dispatcher', doors =>
-      doors.mailbox!.continueSession({ ...by, roles: [] }, target, {
-        ...body,
-        requestId: asked.key,
-      }),
+      doors.mailbox!.continueSession(by, target, { ...body, requestId: asked.key }),
     )
   }
   const [, , , id = '', verb = ''] = path.split('/')
@@ -137,7 +136,7 @@ async function underLease(
     facts.settles.push({ ...own, calledAt, expiresAt, at })
   }
   const isEnd = ['complete', 'fail', 'ask'].includes(verb)
-  if (isEnd && body.result) checkResult(body.result)
+  if (isEnd && body.result) parseWith(runResultSchema, body.result)
   // Until it is answered, nothing is known about the end of the lease.
   if (verb === 'renew') expiry.set(handle, Number.POSITIVE_INFINITY)
   try {
@@ -165,9 +164,4 @@ async function underLease(
     if (isEnd && isAmbitError(error) && error.code === 'stale-lease') note('stale')
     throw error
   }
-}
-
-function checkResult(result: unknown): void {
-  const parsed = runResultSchema.safeParse(result)
-  if (!parsed.success) throw new AmbitError('invalid', parsed.error.message)
 }

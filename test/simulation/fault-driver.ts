@@ -5,9 +5,9 @@ import type { Fault } from './faults.ts'
 import type { Written } from './history.ts'
 import type { Random } from './random.ts'
 import { CONTINUITY_MS } from './services.ts'
-import type { Act, Node, World } from './world.ts'
+import type { Act, Acts, Node, World } from './world.ts'
 
-const ACTS: Partial<Record<Fault, Act>> = {
+const ACTS: Acts = {
   F1: (world, random) => {
     const node = random.pick(world.nodes)
     if (node.process) world.crash(node.name, 'F1')
@@ -60,9 +60,15 @@ const ACTS: Partial<Record<Fault, Act>> = {
 /** Faults that are too heavy to happen often. */
 const RARE: readonly Fault[] = ['F11', 'F30', 'F9']
 
-/** Plans and plays the faults of the fault phase; a world's own acts take the place of these. */
-export function startFaultDriver(world: World, random: Random, phaseMs: number): void {
-  const acts = { ...ACTS, ...world.plan.acts }
+/**
+ * Plans and plays the faults of the fault phase. Without `acts` those that every world knows, of
+ * which the world's own take the place.
+ */
+export function startFaultDriver(
+  world: World,
+  random: Random,
+  { phaseMs, acts = { ...ACTS, ...world.plan.acts } }: { phaseMs: number; acts?: Acts },
+): void {
   for (const [name, act] of Object.entries(acts) as [Fault, Act][]) {
     if (!world.faults.on.has(name)) continue
     const times = RARE.includes(name) ? random.between(1, 2) : random.between(1, 5)

@@ -70,7 +70,7 @@ async function playWork(place: Workplace, events: number): Promise<void> {
       }
     }
   }
-  startFaultDriver(world, random.fork('faults'), events * 110)
+  startFaultDriver(world, random.fork('faults'), { phaseMs: events * 110 })
   await Promise.all([produce(place, random.fork('events'), events), edit(place, known, random)])
 }
 

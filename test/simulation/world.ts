@@ -47,6 +47,8 @@ export interface Node {
 /** Plays one fault upon the world. */
 export type Act = (world: World, random: Random) => void | Promise<void>
 
+export type Acts = Partial<Record<Fault, Act>>
+
 /** What kind of world it is: who runs in it, and what can go wrong. */
 export interface WorldPlan {
   /** Each runs twice, or all of them in one process. */
@@ -59,7 +61,7 @@ export interface WorldPlan {
   /** Starts a process. Default: the services that its roles name. */
   start?(process: SimProcess, options: ServiceOptions, world: World): Promise<Doors>
   /** Faults that are played otherwise here than in other worlds. */
-  acts?: Partial<Record<Fault, Act>>
+  acts?: Acts
   /** What a process reaches beside log and store; nothing when omitted. */
   outsideOf?(process: SimProcess, world: World): Outside
   /** Looks at what a process does before anything is planted on it. */

@@ -3,10 +3,9 @@
 import { startFaultDriver } from '../fault-driver.ts'
 import { FAULTS, type Fault } from '../faults.ts'
 import { isQuiet } from '../quiet.ts'
-import type { Random } from '../random.ts'
 import { startWork, untilQuiet } from '../seed-work.ts'
 import { startServices } from '../services.ts'
-import { createWorld, PIPELINE_ROLES, type WorldPlan } from '../world.ts'
+import { type Acts, createWorld, PIPELINE_ROLES, type WorldPlan } from '../world.ts'
 import { createAgentFacts } from './agent-facts.ts'
 import { startAgentProcess } from './agent-process.ts'
 import { type AgentBug, type AgentSim, ASSISTANT, WATCHER } from './agent-sim.ts'
@@ -81,42 +80,32 @@ async function playTurns(sim: AgentSim, turns: number): Promise<void> {
   const { world } = sim
   await setUpAgents(sim)
   const phaseMs = turns * 1500
-  startFaultDriver(world, world.random.fork('driver'), phaseMs)
-  troubleAgents(sim, world.random.fork('trouble'), phaseMs)
+  startFaultDriver(world, world.random.fork('driver'), { phaseMs })
+  startFaultDriver(world, world.random.fork('trouble'), { phaseMs, acts: troubles(sim) })
   await liveTogether(sim, world.random.fork('people'), turns)
 }
 
 /** Faults that agents meet more often than other processes do. */
-function troubleAgents(sim: AgentSim, random: Random, phaseMs: number): void {
-  const { world } = sim
-  const plan = (fault: Fault, act: () => void | Promise<void>) => {
-    if (!world.faults.on.has(fault)) return
-    const times = random.between(1, 4)
-    for (let n = 0; n < times; n += 1) {
-      world.clock.after(random.between(1000, phaseMs), () => {
-        if (!world.faults.isActive()) return
-        world.faults.note(fault)
-        void act()
-      })
-    }
-  }
+function troubles({ world, drains }: AgentSim): Acts {
   const agents = world.nodes.filter(({ roles }) => roles.includes('agent'))
-  plan('F1', () => world.crash(random.pick(agents).name, 'F1'))
-  plan('F8', async () => {
-    const { process } = random.pick(agents)
-    process?.freeze()
-    await world.clock.sleep(random.pick([500, 2500, 4000, 7000]))
-    process?.thaw()
-  })
-  plan('F20', () => {
-    world.log.compact(random.pick(['agent.sessions', 'agent.operations'] as const))
-  })
-  plan('drain', async () => {
-    const node = random.pick(agents)
-    const name = node.process?.name ?? ''
-    await Promise.race([sim.drains.get(name)?.(), world.clock.sleep(3000)])
-    if (node.process?.name === name) world.crash(node.name, 'drained')
-  })
+  return {
+    F1: (_, random) => world.crash(random.pick(agents).name, 'F1'),
+    F8: async (_, random) => {
+      const { process } = random.pick(agents)
+      process?.freeze()
+      await world.clock.sleep(random.pick([500, 2500, 4000, 7000]))
+      process?.thaw()
+    },
+    F20: (_, random) => {
+      world.log.compact(random.pick(['agent.sessions', 'agent.operations'] as const))
+    },
+    drain: async (_, random) => {
+      const node = random.pick(agents)
+      const name = node.process?.name ?? ''
+      await Promise.race([drains.get(name)?.(), world.clock.sleep(3000)])
+      if (node.process?.name === name) world.crash(node.name, 'drained')
+    },
+  }
 }
 
 /** Nothing is on its way, no operation is at work, and none waits to be told. */

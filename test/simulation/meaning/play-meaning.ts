@@ -51,7 +51,7 @@ export async function playMeaning(options: MeaningOptions): Promise<MeaningRun> 
   const known = new Map<string, string[]>()
   const work = startWork(facts, async () => {
     await setUp(made, known, random.fork('set-up'))
-    startFaultDriver(world, random.fork('faults'), events * 250)
+    startFaultDriver(world, random.fork('faults'), { phaseMs: events * 250 })
     await Promise.all([
       send(made, random.fork('notes'), events),
       fillServers(made, random.fork('items'), events),

@@ -47,6 +47,16 @@ export async function ask(
   return undefined
 }
 
+/** Asks again and again: a seed that lacks this says nothing. */
+export async function surely(
+  place: Pick<Workplace, 'world' | 'facts'>,
+  tenant: string,
+  order: ChangeOrder,
+): Promise<void> {
+  for (let tries = 0; tries < 10; tries++) if (await ask(place, tenant, order)) return
+  place.facts.surprises.push(`${tenant} could not ${order.action} ${order.kind} ${order.id}`)
+}
+
 function noteChange(
   { world, facts }: Pick<Workplace, 'world' | 'facts'>,
   tenant: string,

@@ -1,4 +1,5 @@
 /** All invariants over a finished seed of meaning. */
+import { checkAnswers } from '../check-doors.ts'
 import { checkFates, checkMatching, checkMessages, checkOffsets } from '../check-fates.ts'
 import { type Violation, violation } from '../violation.ts'
 import { checkCalls } from './check-calls.ts'
@@ -21,6 +22,7 @@ export async function checkMeaning(run: MeaningRun): Promise<Violation[]> {
     ...checkFates(world, timeline),
     ...checkMessages(world, timeline),
     ...checkOffsets(world, timeline),
+    ...checkAnswers(world, timeline, facts),
     ...checkVerdicts(run, timeline),
     ...checkOutcomes(run, timeline),
     ...(await checkMoney(run, timeline)),

@@ -5,6 +5,7 @@
 import type { JudgeSettings } from '#services/evaluator/judge/judge-settings.ts'
 import { createFacts, type Facts } from '../facts.ts'
 import type { Fault } from '../faults.ts'
+import { createProducer, type Producer } from '../producers.ts'
 import { createRandom, type Random } from '../random.ts'
 import type { Outside } from '../services.ts'
 import type { SimProcess } from '../sim-process.ts'
@@ -28,6 +29,7 @@ export interface BugPlace {
 export interface MeaningWorld {
   world: World
   facts: Facts
+  producer: Producer
   models: ScriptedModels
   servers: ScriptedServers
   money: MoneyWatch
@@ -74,7 +76,9 @@ export function createMeaningWorld(options: {
     },
   }
   const world = createWorld({ seed, isFaultless, bug, plan })
-  return { world, facts: createFacts(), models, servers, money, settings }
+  const facts = createFacts()
+  const producer = createProducer(world, facts, random.fork('producer'))
+  return { world, facts, producer, models, servers, money, settings }
 }
 
 /** A reservation is named after its first candidate and that one's attempt. */

@@ -2,7 +2,7 @@
 import { connectorSchema } from '#kernel/domain/connector.ts'
 import { TABLE_OF } from '#kernel/domain/object-key.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
-import { ask } from '../editors.ts'
+import { ask, surely } from '../editors.ts'
 import { startFaultDriver } from '../fault-driver.ts'
 import { unfinished, waitingCandidates } from '../quiet.ts'
 import type { Random } from '../random.ts'
@@ -96,16 +96,6 @@ async function setUp(
   }
 }
 
-/** Asks again and again: a seed without its beginning says nothing. */
-async function surely(
-  made: MeaningWorld,
-  tenant: string,
-  order: Parameters<typeof ask>[2],
-): Promise<void> {
-  for (let tries = 0; tries < 10; tries++) if (await ask(made, tenant, order)) return
-  made.facts.surprises.push(`${tenant} could not set up ${order.kind} ${order.id}`)
-}
-
 const serversOf = ({ servers }: MeaningWorld, tenant: string) =>
   servers.servers.filter(({ name }) => name.startsWith(`${tenant}-`))
 
@@ -121,22 +111,6 @@ async function allow(made: MeaningWorld, tenant: string, server: SimServer): Pro
   await surely(made, tenant, { kind: 'connector', id, action: 'put', body })
 }
 
-/** Asks ingest until it answers. */
-async function publish(
-  { world }: MeaningWorld,
-  tenant: string,
-  note: ReturnType<typeof noteOf>,
-): Promise<void> {
-  for (let tries = 0; tries < 12; tries++) {
-    try {
-      await world.call('ingest', doors => doors.publish!(tenant, [note]))
-      return
-    } catch {
-      await world.clock.sleep(world.random.between(50, 800))
-    }
-  }
-}
-
 async function send(made: MeaningWorld, random: Random, events: number): Promise<void> {
   const { clock, faults } = made.world
   const texts = planTexts(random, Math.max(6, Math.round(events / 3)))
@@ -148,7 +122,7 @@ async function send(made: MeaningWorld, random: Random, events: number): Promise
       const tenant = random.pick(TENANTS)
       const own = random.chance(0.1) ? { dedupkey: `k${random.below(8)}` } : {}
       const note = noteOf(`${tenant}-n${n}`, random.pick(texts), own)
-      sending.push(publish(made, tenant, note))
+      sending.push(made.producer.publish(tenant, note))
     }
     await clock.sleep(random.between(0, burst * 450))
   }
@@ -188,7 +162,7 @@ async function edit(
     const subscription = { kind: 'subscription', id } as const
     if (world.faults.strikes('F24', 0.5)) {
       const note = noteOf(`${tenant}-e${n}`, random.pick(planTexts(random, 3)))
-      void publish(made, tenant, note)
+      void made.producer.publish(tenant, note)
     }
     const kind = random.next()
     if (kind < 0.45) {

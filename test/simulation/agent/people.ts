@@ -1,8 +1,9 @@
 /** People who talk, answer questions, stop the agent for a while, and send events that wake it. */
 import type { CloudEvent } from '#kernel/domain/event.ts'
 import type { Principal } from '#kernel/domain/principal.ts'
-import { AmbitError, isAmbitError } from '#kernel/errors.ts'
+import { isAmbitError } from '#kernel/errors.ts'
 import type { ChangeOrder } from '#kernel/host/registry-client.ts'
+import { surely } from '../editors.ts'
 import type { Random } from '../random.ts'
 import { type AgentSim, ASSISTANT, TENANT, WATCHER } from './agent-sim.ts'
 
@@ -39,17 +40,6 @@ async function insist<T>(
   return undefined
 }
 
-function change(sim: AgentSim, order: ChangeOrder): Promise<unknown> {
-  const idempotencyKey = `${order.kind}/${order.id}/${sim.world.random.hex()}`
-  return insist(sim, `${order.kind} ${order.id}`, async () => {
-    const result = await sim.world.call('control', doors =>
-      doors.registry!.ask(ANA, { ...order, idempotencyKey }),
-    )
-    if (result.kind !== 'answered') throw new AmbitError('not-ready', 'It is not answered yet.')
-    return result
-  })
-}
-
 /** Agents, the subscriptions that wake them, and who may what. */
 export async function setUpAgents(sim: AgentSim): Promise<void> {
   const agent = { maxAttempts: 40, backoffMs: 60, capabilities: { selfSubscribe: false } }
@@ -57,13 +47,13 @@ export async function setUpAgents(sim: AgentSim): Promise<void> {
     [ASSISTANT, 6],
     [WATCHER, 3],
   ] as const) {
-    await change(sim, {
+    await surely(sim, TENANT, {
       ...{ kind: 'agent', id, action: 'put', body: { ...agent, maxConcurrentLeases } },
     })
   }
-  await change(sim, { kind: 'policy', id: 'policy', action: 'put', body: { zone: 'UTC' } })
+  await surely(sim, TENANT, { kind: 'policy', id: 'policy', action: 'put', body: { zone: 'UTC' } })
   const subscription = (id: string, body: object) =>
-    change(sim, { kind: 'subscription', id, action: 'create', body: { name: id, ...body } })
+    surely(sim, TENANT, { kind: 'subscription', id, action: 'create', body: { name: id, ...body } })
   const owner = 'user:ana'
   await Promise.all([
     subscription('orders', {
@@ -137,9 +127,9 @@ async function meddle(sim: AgentSim, random: Random): Promise<void> {
     await world.clock.sleep(random.between(500, 9000))
     const kind = random.pick(['stop', 'pause', 'budget'] as const)
     const orders = MEDDLING[kind]
-    await change(sim, orders.begin)
+    await surely(sim, TENANT, orders.begin)
     await world.clock.sleep(random.between(200, 2500))
-    await change(sim, orders.end)
+    await surely(sim, TENANT, orders.end)
   }
 }
 

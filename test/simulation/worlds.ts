@@ -8,7 +8,7 @@ import { runSeed } from './run-seed.ts'
 import { SCHEDULES } from './schedules/schedules.ts'
 import type { SimWorld } from './sim-world.ts'
 
-const PIPELINE: SimWorld = {
+export const PIPELINE: SimWorld = {
   name: 'pipeline',
   meaning: 'events, webhooks and edits from the door to the settled message',
   bugs: BUGS,

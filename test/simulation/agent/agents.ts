@@ -8,7 +8,7 @@ import { type AgentOrder, playAgents } from './play-agents.ts'
 import { readSessions } from './read-sessions.ts'
 
 /** Runs a seed and judges it. */
-export async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
+async function runAgentSeed(order: AgentOrder): Promise<SeedResult> {
   const run = await playAgents(order)
   const { world } = run.sim
   const sessions = readSessions(world)

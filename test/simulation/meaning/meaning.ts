@@ -7,7 +7,7 @@ import { meaningCoverage, meaningWanted } from './meaning-coverage.ts'
 import { type MeaningOptions, playMeaning } from './play-meaning.ts'
 
 /** Plays a seed and looks at all of it. */
-export async function runMeaning(options: MeaningOptions): Promise<SeedResult> {
+async function runMeaning(options: MeaningOptions): Promise<SeedResult> {
   const run = await playMeaning(options)
   return judged(run.world, options.seed, await checkMeaning(run), meaningCoverage(run))
 }

@@ -14,18 +14,28 @@ const MISSED = [
 
 /** Everything that a run of many seeds should reach. */
 export const WANTED: readonly string[] = [
-  ...['fired time.once', 'fired time.recurrence', 'fired calendar.anchor', 'fired late'],
+  ...[
+    'fired often',
+    'fired time.once',
+    'fired time.recurrence',
+    'fired calendar.anchor',
+    'fired late',
+  ],
   ...MISSED.map(reason => `missed ${reason}`),
   ...['meeting moved', 'instance moved', 'meeting cancelled', 'instance cancelled'],
   ...['meeting deleted', 'meeting came back', 'rule changed', 'calendar replaced', 'lost anchor'],
   ...['marks lost', ...FAULTS],
 ]
 
+/** A seed in which fewer events are fired says little. */
+const OFTEN = 50
+
 export function coverageOf(run: ScheduleRun, { events, timeline, asked }: Checked): string[] {
   const { fired, gaps } = events
   return [
     ...new Set([
       ...run.reached,
+      ...(fired.length > OFTEN ? ['fired often'] : []),
       ...fired.map(({ type }) => `fired ${type}`),
       ...(fired.some(({ isLate }) => isLate) ? ['fired late'] : []),
       ...gaps.map(({ reason }) => `missed ${reason}`),

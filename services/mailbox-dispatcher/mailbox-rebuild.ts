@@ -32,6 +32,8 @@ import type { Run } from './run-result.ts'
 const DAY_MS = 24 * 3_600_000
 /** Shortest time that a restored marker lives, ms. */
 const TTL_MS_MIN = 3_600_000
+/** More leases of one mailbox than can be in a store that is lost, and not in the log yet. */
+const UNLOGGED_MAX = 10_000
 
 /** What the step reads with, and where it finds the tenant's zone. */
 export interface MailboxStepWorld {
@@ -158,7 +160,10 @@ function documentOf(
   }
 }
 
-/** Tokens never fall: every token seen counts, also those of moves that were overtaken. */
+/**
+ * Tokens never fall: every token seen counts, also those of moves that were overtaken, and so do
+ * those of leases whose records are still on their way.
+ */
 function foldMailbox(
   into: Restored,
   transition: MailboxTransition,
@@ -170,7 +175,7 @@ function foldMailbox(
   const known = held<MailboxDocument>(into, key)
   if (!known && mailboxVersion === 0) return
   const box = known?.value ?? { tokenNext: tokenFloor(now), leases: {} }
-  box.tokenNext = Math.max(box.tokenNext, token + 1)
+  box.tokenNext = Math.max(box.tokenNext, token + 1 + UNLOGGED_MAX)
   if (isNewest) delete box.leases[messageId]
   if (isNewest && transition.state === 'leased' && leaseId !== null && expiresAt !== null) {
     box.leases[messageId] = { token, leaseId, session, subscription, expiresAt }

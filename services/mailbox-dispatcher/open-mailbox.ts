@@ -1,15 +1,16 @@
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { type MailboxDocument, type MailboxLease, mailboxKey } from './message-document.ts'
 
-/** Tokens of a mailbox that nobody remembers start at the seconds since this instant. */
+/** Tokens of a mailbox whose store was lost start at the milliseconds since this instant, or above. */
 const TOKEN_EPOCH_MS = Date.UTC(2026, 0, 1)
 
 /**
- * The lowest token a mailbox without a document may give. Counting seconds keeps it above every
- * token of a mailbox that was idle longer than the log remembers and whose store was lost (I6).
+ * The lowest token a mailbox without a document may give. Counting milliseconds keeps it above every
+ * token of a mailbox that was idle longer than the log remembers, and above those of leases that
+ * were in the lost store and whose records are still on their way to the log (I6).
  */
 export function tokenFloor(now: number): number {
-  return Math.max(1, Math.floor((now - TOKEN_EPOCH_MS) / 1000))
+  return Math.max(1, now - TOKEN_EPOCH_MS)
 }
 
 /** A mailbox document in one unit of work. */

@@ -1,11 +1,9 @@
 /** Bugs of those who use the log, planted between them and it. */
-import type { EventLog, FollowOptions, LogRecord, OutgoingRecord } from '#kernel/ports/event-log.ts'
+import { readable } from '#kernel/domain/readable.ts'
+import type { FollowOptions, LogRecord, OutgoingRecord } from '#kernel/ports/event-log.ts'
 import type { SimProcess } from '../sim-process.ts'
 import type { Bug, World } from '../world.ts'
-
-function withLog(process: SimProcess, change: (log: EventLog) => Partial<EventLog>): SimProcess {
-  return { ...process, log: { ...process.log, ...change(process.log) } }
-}
+import { withAppend, withFollowed, withLog } from './changed-ports.ts'
 
 /** A process whose table documents are changed while it reads them. */
 function withTables(
@@ -14,23 +12,14 @@ function withTables(
   edit: (document: { version: number; doc: unknown }) => void,
 ): SimProcess {
   const change = (record: LogRecord): LogRecord => {
-    if (record.topic !== 'subscriptions' || !record.value) return record
-    try {
-      const document = codec.decode('table-document', record.value)
-      if (document.kind !== 'subscription') return record
-      edit(document)
-      return { ...record, value: codec.encode('table-document', document) }
-    } catch {
-      return record
-    }
+    const { topic, value } = record
+    if (topic !== 'subscriptions' || !value) return record
+    const document = readable(() => codec.decode('table-document', value))
+    if (document?.kind !== 'subscription') return record
+    edit(document)
+    return { ...record, value: codec.encode('table-document', document) }
   }
-  return withLog(process, log => ({
-    follow: options =>
-      log.follow({
-        ...options,
-        onRecords: records => options.onRecords(records.map(change)),
-      }),
-  }))
+  return withFollowed(process, records => records.map(change))
 }
 
 function withoutLineage(record: OutgoingRecord, { codec }: World): OutgoingRecord {
@@ -43,11 +32,7 @@ function withoutLineage(record: OutgoingRecord, { codec }: World): OutgoingRecor
 /** Is the record a change marker? */
 function isMarker({ topic, value }: LogRecord, { codec }: World): boolean {
   if (topic !== 'candidates' || !value) return false
-  try {
-    return codec.decode('candidate', value).kind === 'marker'
-  } catch {
-    return false
-  }
+  return readable(() => codec.decode('candidate', value))?.kind === 'marker'
 }
 
 /** Looks at the newest records only, as a new owner does. */
@@ -87,9 +72,7 @@ export const LOG_BUGS: readonly Bug[] = [
     name: 'lineage-dropped',
     meaning: 'events of runs carry no lineage',
     wrap: (process, world) =>
-      withLog(process, log => ({
-        append: records => log.append(records.map(record => withoutLineage(record, world))),
-      })),
+      withAppend(process, records => records.map(record => withoutLineage(record, world))),
   },
   {
     name: 'poison-stops',
@@ -191,11 +174,6 @@ export const LOG_BUGS: readonly Bug[] = [
     name: 'decisions-kept-back',
     meaning: 'messages are appended and the decisions behind them are not',
     wrap: process =>
-      withLog(process, log => ({
-        append: records => {
-          const isDecision = ({ topic }: OutgoingRecord) => topic === 'decisions'
-          return log.append(records.filter(record => !isDecision(record)))
-        },
-      })),
+      withAppend(process, records => records.filter(({ topic }) => topic !== 'decisions')),
   },
 ]

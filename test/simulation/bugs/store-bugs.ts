@@ -1,20 +1,7 @@
 /** Bugs of those who use the store, planted between them and it. */
 import type { Commit, DocumentPut, Fence, StateStore } from '#kernel/ports/state-store.ts'
-import type { SimProcess } from '../sim-process.ts'
 import type { Bug } from '../world.ts'
-
-/** A process whose store is seen through the given change. */
-function withStore(
-  process: SimProcess,
-  change: (store: StateStore) => Partial<StateStore>,
-): SimProcess {
-  return { ...process, store: { ...process.store, ...change(process.store) } }
-}
-
-/** A process whose commits are changed on their way. */
-function withCommits(process: SimProcess, change: (commit: Commit) => Commit): SimProcess {
-  return withStore(process, store => ({ commit: commit => store.commit(change(commit)) }))
-}
+import { unlimited, withCommits, withoutLimits, withStore } from './changed-ports.ts'
 
 const changePuts = (commit: Commit, change: (put: DocumentPut) => DocumentPut | undefined) => ({
   ...commit,
@@ -208,28 +195,12 @@ export const STORE_BUGS: readonly Bug[] = [
   {
     name: 'budget-unlimited',
     meaning: 'budgets are counted and not compared',
-    wrap: process =>
-      withStore(process, store => ({
-        load: async request => {
-          const loaded = await store.load(request)
-          const counters = new Map([...loaded.counters.keys()].map(name => [name, 0]))
-          return { ...loaded, counters }
-        },
-        commit: commit =>
-          store.commit({
-            ...commit,
-            add: commit.add?.map(({ limit: _limit, ...change }) => change),
-          }),
-      })),
+    wrap: process => withStore(process, unlimited),
   },
   {
     name: 'budget-checked-late',
     meaning: 'two replicas may both find room in a budget that has one place left',
-    wrap: process =>
-      withCommits(process, commit => ({
-        ...commit,
-        add: commit.add?.map(({ limit: _limit, ...change }) => change),
-      })),
+    wrap: process => withCommits(process, withoutLimits),
   },
   {
     name: 'due-lost',

@@ -1,9 +1,10 @@
 /** Bugs of judging, planted between the judge and its model, or between it and the log. */
 import type { Output } from '#kernel/domain/unit-of-work.ts'
-import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { StructuredModel, StructuredRequest, StructuredResult } from '#kernel/ports/model.ts'
 import { askedItems, type ScriptedVerdict } from '#test/support/scripted-judge.ts'
+import { withOutputs } from '../bugs/changed-ports.ts'
 import type { MeaningBug } from './meaning-world.ts'
+import { isAboutSet } from './scripted-model.ts'
 
 type Judge = NonNullable<ReturnType<NonNullable<MeaningBug['outside']>>['judge']>
 
@@ -27,7 +28,7 @@ const withSettings = (change: (judge: Judge) => Partial<Judge>): Pick<MeaningBug
 
 /** What is read where there is nothing to read: nothing matches. */
 function noToAll(request: StructuredRequest, { usage }: StructuredResult): StructuredResult {
-  const items = request.instructions.includes('as one set')
+  const items = isAboutSet(request)
     ? [{ item: 0 }]
     : askedItems(request).map(({ item }) => ({ item }))
   const blank = { matched: false, confidence: 0.9, evidence: [], reason: '' }
@@ -70,10 +71,7 @@ function withVerdicts(change: (told: Told) => Told): Pick<MeaningBug, 'outside'>
     const isJudged = (topic === 'candidates' || topic === 'evaluations') && verdict
     return isJudged ? { ...output, value: { ...value, verdict: change(verdict) } } : output
   }
-  const writer = ({ encode }: RecordWriter): RecordWriter => ({
-    encode: (output, extra) => encode(changed(output), extra),
-  })
-  return { outside: outside => ({ ...outside, writer }) }
+  return { outside: outside => ({ ...outside, writer: inner => withOutputs(inner, changed) }) }
 }
 
 export const JUDGE_BUGS: readonly MeaningBug[] = [

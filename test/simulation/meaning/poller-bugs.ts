@@ -1,12 +1,9 @@
 /** Bugs of polling, planted between the poller and the log, or between it and the servers. */
 import type { McpOffer } from '#kernel/domain/mcp-offer.ts'
 import type { EventLog, OutgoingRecord } from '#kernel/ports/event-log.ts'
+import { withAppend, withLog, withNewIdentity, withOutputs } from '../bugs/changed-ports.ts'
 import { PARTITIONS } from '../world.ts'
 import type { MeaningBug } from './meaning-world.ts'
-
-const withLog = (change: (log: EventLog) => Partial<EventLog>): Pick<MeaningBug, 'wrap'> => ({
-  wrap: process => ({ ...process, log: { ...process.log, ...change(process.log) } }),
-})
 
 const isItem = ({ topic }: OutgoingRecord) => topic === 'ingress.mcp'
 
@@ -31,7 +28,7 @@ export const POLLER_BUGS: readonly MeaningBug[] = [
   {
     name: 'position-first',
     meaning: 'the position is written before the events that it passes',
-    ...withLog(positionFirst),
+    wrap: process => withLog(process, positionFirst),
   },
   {
     name: 'drift-ignored',
@@ -64,52 +61,40 @@ export const POLLER_BUGS: readonly MeaningBug[] = [
     meaning: 'an item that is read again is another event',
     outside: (outside, { world }) => ({
       ...outside,
-      writer: writer => ({
-        encode(output, extra) {
-          if (output.topic !== 'ingress.mcp' || !output.value) return writer.encode(output, extra)
-          const { attributes, ...rest } = output.value as { attributes: Record<string, unknown> }
-          const id = `${String(attributes.id)}/${world.clock.now()}`
-          const value = { ...rest, attributes: { ...attributes, id, dedupkey: id } }
-          return writer.encode({ ...output, id, value }, extra)
-        },
-      }),
+      writer: writer => withNewIdentity(writer, topic => topic === 'ingress.mcp', world.clock.now),
     }),
   },
   {
     name: 'everybody-polls',
     meaning: 'every replica polls every observation',
-    ...withLog(log => ({
-      consume: options => {
-        if (options.group !== 'mcp-poller') return log.consume(options)
-        const all = Array.from({ length: PARTITIONS }, (_, partition) => ({
-          ...{ topic: 'cursors', partition },
-        }))
-        return log.consume({ ...options, onAssigned: async () => options.onAssigned?.(all) })
-      },
-    })),
+    wrap: process =>
+      withLog(process, log => ({
+        consume: options => {
+          if (options.group !== 'mcp-poller') return log.consume(options)
+          const all = Array.from({ length: PARTITIONS }, (_, partition) => ({
+            ...{ topic: 'cursors', partition },
+          }))
+          return log.consume({ ...options, onAssigned: async () => options.onAssigned?.(all) })
+        },
+      })),
   },
   {
     name: 'suspension-untold',
     meaning: 'subscriptions are suspended for their source, and nobody is told',
     outside: outside => ({
       ...outside,
-      writer: writer => ({
-        encode(output, extra) {
+      writer: writer =>
+        withOutputs(writer, output => {
           const { kind } = (output.value ?? {}) as { kind?: string }
           const isTold = output.topic === 'notices' && kind === 'observation-failed'
-          return writer.encode(isTold ? { ...output, value: null } : output, extra)
-        },
-      }),
+          return isTold ? { ...output, value: null } : output
+        }),
     }),
   },
   {
     name: 'positions-kept-to-itself',
     meaning: 'the position is never written, so that the next owner begins anew',
-    ...withLog(log => ({
-      async append(records) {
-        const kept = records.filter(({ topic }) => topic !== 'cursors')
-        return kept.length > 0 ? log.append(kept) : []
-      },
-    })),
+    wrap: process =>
+      withAppend(process, records => records.filter(({ topic }) => topic !== 'cursors')),
   },
 ]

@@ -221,9 +221,13 @@ export function createScriptedModels(
   }
 }
 
+/** Is one verdict asked for, of all items together? */
+export const isAboutSet = ({ instructions }: StructuredRequest) =>
+  instructions.includes('Judge all items together')
+
 function readQuestion(request: StructuredRequest) {
   const criterion = askedCriterion(request)
-  const isSet = request.instructions.includes('Judge all items together')
+  const isSet = isAboutSet(request)
   const boundary = /"\[([0-9a-f]{16,}) item N\]"/.exec(request.instructions)?.[1] ?? ''
   const words = request.instructions.replaceAll(boundary, '…').replace(criterion, '…')
   return { criterion, isSet, words, items: askedItems(request) }

@@ -2,9 +2,11 @@
 import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'
 import { hashId } from '#kernel/domain/ids.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
-import type { EventLog, LogRecord } from '#kernel/ports/event-log.ts'
+import type { LogRecord } from '#kernel/ports/event-log.ts'
 import { createRecordCodec } from '#schemas/codec.ts'
 import type { TableDocument } from '#schemas/generated/records.ts'
+import type { SchedulerWorld } from '#services/scheduler/run-scheduler.ts'
+import { withFollowed, withLog, withValues } from '../bugs/changed-ports.ts'
 import type { ScheduleBug } from './schedule-state.ts'
 
 const codec = createRecordCodec()
@@ -19,24 +21,19 @@ export const ANCHOR_BUGS: readonly ScheduleBug[] = [
         const name = Buffer.from(key ?? []).toString()
         return !seen.has(name) && seen.add(name).size > 0
       }
-      return { ...world, log: withCalendars(world.log, records => records.filter(isNews)) }
+      return withCalendars(world, records => records.filter(isNews))
     },
   },
   {
     name: 'cancelled-fires',
     meaning: 'an instance that was cancelled is told of',
-    wrap: world => ({
-      ...world,
-      log: withCalendars(world.log, records => records.map(record => altered(record, standing))),
-    }),
+    wrap: world =>
+      withCalendars(world, records => records.map(record => altered(record, standing))),
   },
   {
     name: 'cleared-is-lost',
     meaning: 'a meeting that goes when it is over suspends who was told of it',
-    wrap: world => ({
-      ...world,
-      log: withCalendars(world.log, records => records.map(bare)),
-    }),
+    wrap: world => withCalendars(world, records => records.map(bare)),
   },
   {
     name: 'lost-unnoticed',
@@ -48,25 +45,23 @@ export const ANCHOR_BUGS: readonly ScheduleBug[] = [
     meaning: 'each try to suspend is another request',
     wrap: (world, { clock }) => ({
       ...world,
-      writer: withValue(world.writer, 'registry.changes', value => ({
-        ...value,
-        changeId: hashId('x', String(value.changeId), clock.now()),
-      })),
+      writer: withValues(
+        world.writer,
+        topic => topic === 'registry.changes',
+        value => ({ ...value, changeId: hashId('x', String(value.changeId), clock.now()) }),
+      ),
     }),
   },
   {
     name: 'calendar-behind',
     meaning: 'calendars are not read to their end before a meeting is decided',
-    wrap: world => ({
-      ...world,
-      log: {
-        ...world.log,
+    wrap: world =>
+      withLog(world, log => ({
         follow: async options => {
-          const following = await world.log.follow(options)
+          const following = await log.follow(options)
           return isCalendars(options.topics) ? { ...following, barrier: async () => {} } : following
         },
-      },
-    }),
+      })),
   },
   {
     name: 'identity-without-instance',
@@ -84,30 +79,25 @@ export const ANCHOR_BUGS: readonly ScheduleBug[] = [
   {
     name: 'writers-clock',
     meaning: 'a meeting was told of when its writer thinks so, whose clock is hours off',
-    wrap: world => ({
-      ...world,
-      log: withCalendars(world.log, records =>
+    wrap: world =>
+      withCalendars(world, records =>
         records.map(record => {
           const document = documentOf(record)
           return document ? { ...record, timestamp: document.updatedAt } : record
         }),
       ),
-    }),
   },
 ]
 
 const isCalendars = (topics: string[]) => topics.includes('calendar.objects')
 
-function withCalendars(log: EventLog, change: (records: LogRecord[]) => LogRecord[]): EventLog {
-  return {
-    ...log,
-    follow: options =>
-      log.follow({
-        ...options,
-        onRecords: records =>
-          options.onRecords(isCalendars(options.topics) ? change(records) : records),
-      }),
-  }
+function withCalendars(
+  world: SchedulerWorld,
+  change: (records: LogRecord[]) => LogRecord[],
+): SchedulerWorld {
+  return withFollowed(world, (records, { topics }) =>
+    isCalendars(topics) ? change(records) : records,
+  )
 }
 
 function documentOf({ value }: LogRecord): TableDocument | undefined {
@@ -145,22 +135,10 @@ function standing(object: CalendarObject): CalendarObject {
 
 type Value = Record<string, unknown>
 
-function withValue(
-  writer: RecordWriter,
-  topic: string,
-  change: (value: Value) => Value,
-): RecordWriter {
-  return {
-    encode(output, extra) {
-      if (output.topic !== topic || !output.value) return writer.encode(output, extra)
-      return writer.encode({ ...output, value: change(output.value as Value) } as never, extra)
-    },
-  }
-}
-
 /** What the guard recognises an occurrence by. */
 function withIdentity(writer: RecordWriter, of: (attributes: Value) => string): RecordWriter {
-  return withValue(writer, 'ingress.calendar', ({ attributes, ...rest }) => {
+  const isAnchored = (topic: string) => topic === 'ingress.calendar'
+  return withValues(writer, isAnchored, ({ attributes, ...rest }) => {
     const own = attributes as Value
     return { ...rest, attributes: { ...own, dedupkey: of(own) } }
   })

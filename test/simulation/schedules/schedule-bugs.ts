@@ -1,5 +1,6 @@
 /** Faults of our own making in the scheduler's world: the checks must find each of them. */
-import type { EventLog } from '#kernel/ports/event-log.ts'
+import type { SchedulerWorld } from '#services/scheduler/run-scheduler.ts'
+import { withAppend, withLog, withNewIdentity } from '../bugs/changed-ports.ts'
 import { ANCHOR_BUGS } from './anchor-bugs.ts'
 import type { ScheduleBug } from './schedule-state.ts'
 
@@ -10,27 +11,20 @@ export const SCHEDULE_BUGS: readonly ScheduleBug[] = [
   {
     name: 'mark-first',
     meaning: 'an instant counts as decided although its event was never appended',
-    wrap: (world, { random }) => ({
-      ...world,
-      log: withAppend(world.log, records => {
+    wrap: (world, { random }) =>
+      withAppend(world, records => {
         const isLost = isEvent(records[0]?.topic ?? '') && random.chance(0.05)
         return isLost ? [] : records
       }),
-    }),
   },
   {
     name: 'events-unread',
     meaning: 'a new owner believes the marks alone, and marks are written late',
-    wrap: (world, { random }) => ({
-      ...world,
-      log: {
-        ...withAppend(world.log, records => {
-          const isMark = records[0]?.topic === 'schedule.marks'
-          return isMark && random.chance(0.7) ? [] : records
-        }),
-        follow: unread(world.log).follow,
-      },
-    }),
+    wrap: (world, { random }) =>
+      withAppend(unread(world), records => {
+        const isMark = records[0]?.topic === 'schedule.marks'
+        return isMark && random.chance(0.7) ? [] : records
+      }),
   },
   {
     name: 'own-clock',
@@ -48,17 +42,8 @@ export const SCHEDULE_BUGS: readonly ScheduleBug[] = [
     name: 'identity-of-the-moment',
     meaning: 'the same instant gets another identity at every try',
     wrap: (world, { clock }) => ({
-      ...world,
-      log: unread(world.log),
-      writer: {
-        encode(output, extra) {
-          if (!isEvent(output.topic) || !output.value) return world.writer.encode(output, extra)
-          const { attributes, ...rest } = output.value as { attributes: Record<string, unknown> }
-          const id = `${String(attributes.id)}/${clock.now()}`
-          const value = { ...rest, attributes: { ...attributes, id, dedupkey: id } }
-          return world.writer.encode({ ...output, value }, extra)
-        },
-      },
+      ...unread(world),
+      writer: withNewIdentity(world.writer, isEvent, clock.now),
     }),
   },
   {
@@ -69,25 +54,11 @@ export const SCHEDULE_BUGS: readonly ScheduleBug[] = [
 ]
 
 /** Hides the events, so that an append that only seemed to fail is decided again. */
-function unread(log: EventLog): EventLog {
-  return {
-    ...log,
+function unread(world: SchedulerWorld): SchedulerWorld {
+  return withLog(world, log => ({
     follow: options => {
       const isTail = options.topics.some(isEvent)
       return log.follow(isTail ? { ...options, onRecords: () => {} } : options)
     },
-  }
-}
-
-function withAppend(
-  log: EventLog,
-  change: (records: Parameters<EventLog['append']>[0]) => Parameters<EventLog['append']>[0],
-): EventLog {
-  return {
-    ...log,
-    append: async records => {
-      const kept = change(records)
-      return kept.length === 0 ? [] : log.append(kept)
-    },
-  }
+  }))
 }

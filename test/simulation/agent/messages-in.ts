@@ -1,4 +1,5 @@
 /** `GET /v1/mailboxes/{agent}/messages?state=…`, as a read model that lags behind. */
+import { readable } from '#kernel/domain/readable.ts'
 import type { Message } from '#schemas/generated/records.ts'
 import type { World } from '../world.ts'
 
@@ -38,24 +39,24 @@ export function messagesIn(
 }
 
 function readUntil({ history, codec }: World, view: View, untilMs: number): void {
+  const take = (topic: keyof View['read'], value: Uint8Array) => {
+    if (topic === 'mailbox') {
+      const message = codec.decode('message', value)
+      view.messages.set(message.id, message)
+    } else {
+      const { messageId, state, version } = codec.decode('mailbox-transition', value)
+      const known = view.states.get(messageId)
+      if (!known || known.version <= version) view.states.set(messageId, { state, version })
+    }
+  }
   for (const topic of ['mailbox', 'mailbox.state'] as const) {
     const written = history.of(topic)
     for (; view.read[topic] < written.length; view.read[topic] += 1) {
       const { at, record } = written[view.read[topic]]!
       if (at > untilMs) break
-      if (!record.value) continue
-      try {
-        if (topic === 'mailbox') {
-          const message = codec.decode('message', record.value)
-          view.messages.set(message.id, message)
-        } else {
-          const { messageId, state, version } = codec.decode('mailbox-transition', record.value)
-          const known = view.states.get(messageId)
-          if (!known || known.version <= version) view.states.set(messageId, { state, version })
-        }
-      } catch {
-        // Poison that a fault planted.
-      }
+      const { value } = record
+      // Poison that a fault planted is passed over.
+      if (value) readable(() => take(topic, value))
     }
   }
 }

@@ -1,5 +1,6 @@
 /** What a judge reads of each candidate that waits for a verdict. */
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import { judgeItemOf } from '#services/evaluator/judge/judge-item.ts'
 import type { World } from '../world.ts'
 
@@ -15,13 +16,9 @@ export function createTextBook(): TextBook {
       const written = history.of('evaluations')
       for (; read < written.length; read++) {
         const value = written[read]?.record.value
-        if (!value) continue
-        try {
-          const { candidateId: id, event } = codec.decode('candidate', value)
-          if (event) texts.set(id, judgeItemOf(toCloudEvent(event)).text)
-        } catch {
-          // A planted record that nobody can read.
-        }
+        const candidate = value && readable(() => codec.decode('candidate', value))
+        if (!candidate?.event) continue
+        texts.set(candidate.candidateId, judgeItemOf(toCloudEvent(candidate.event)).text)
       }
       return texts.get(candidateId)
     },

@@ -1,15 +1,14 @@
 /** Faults of our own making in what is tied to meetings: the checks must find each of them. */
 import type { CalendarObject } from '#kernel/domain/calendar/calendar-object.ts'
 import { hashId } from '#kernel/domain/ids.ts'
+import { readable } from '#kernel/domain/readable.ts'
 import type { RecordWriter } from '#kernel/host/record-writer.ts'
 import type { LogRecord } from '#kernel/ports/event-log.ts'
-import { createRecordCodec } from '#schemas/codec.ts'
+import type { RecordCodec } from '#schemas/codec.ts'
 import type { TableDocument } from '#schemas/generated/records.ts'
 import type { SchedulerWorld } from '#services/scheduler/run-scheduler.ts'
 import { withFollowed, withLog, withValues } from '../bugs/changed-ports.ts'
 import type { ScheduleBug } from './schedule-state.ts'
-
-const codec = createRecordCodec()
 
 export const ANCHOR_BUGS: readonly ScheduleBug[] = [
   {
@@ -28,12 +27,15 @@ export const ANCHOR_BUGS: readonly ScheduleBug[] = [
     name: 'cancelled-fires',
     meaning: 'an instance that was cancelled is told of',
     wrap: world =>
-      withCalendars(world, records => records.map(record => altered(record, standing))),
+      withCalendars(world, records =>
+        records.map(record => altered(world.codec, record, standing)),
+      ),
   },
   {
     name: 'cleared-is-lost',
     meaning: 'a meeting that goes when it is over suspends who was told of it',
-    wrap: world => withCalendars(world, records => records.map(bare)),
+    wrap: world =>
+      withCalendars(world, records => records.map(record => bare(world.codec, record))),
   },
   {
     name: 'lost-unnoticed',
@@ -82,7 +84,7 @@ export const ANCHOR_BUGS: readonly ScheduleBug[] = [
     wrap: world =>
       withCalendars(world, records =>
         records.map(record => {
-          const document = documentOf(record)
+          const document = documentOf(world.codec, record)
           return document ? { ...record, timestamp: document.updatedAt } : record
         }),
       ),
@@ -100,25 +102,24 @@ function withCalendars(
   )
 }
 
-function documentOf({ value }: LogRecord): TableDocument | undefined {
-  if (!value) return undefined
-  try {
-    return codec.decode('table-document', value)
-  } catch {
-    return undefined
-  }
+function documentOf(codec: RecordCodec, { value }: LogRecord): TableDocument | undefined {
+  return value ? readable(() => codec.decode('table-document', value)) : undefined
 }
 
-function altered(record: LogRecord, change: (object: CalendarObject) => CalendarObject): LogRecord {
-  const document = documentOf(record)
+function altered(
+  codec: RecordCodec,
+  record: LogRecord,
+  change: (object: CalendarObject) => CalendarObject,
+): LogRecord {
+  const document = documentOf(codec, record)
   if (document?.kind !== 'calendar-object' || document.deleted) return record
   const doc = change(document.doc as CalendarObject)
   return { ...record, value: codec.encode('table-document', { ...document, doc }) }
 }
 
 /** Deletions as if nobody knew what was deleted. */
-function bare(record: LogRecord): LogRecord {
-  const document = documentOf(record)
+function bare(codec: RecordCodec, record: LogRecord): LogRecord {
+  const document = documentOf(codec, record)
   if (!document?.deleted) return record
   const { calendar, uid } = document.doc as CalendarObject
   return {

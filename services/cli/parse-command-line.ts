@@ -105,7 +105,11 @@ function flagsOf(values: Values): Flags {
     required(name) {
       const value = text(name)
       if (value !== undefined && value !== '') return value
-      throw new UsageError(`The option --${name} is needed.`, { expected: `--${name} VALUE` })
+      throw new UsageError(`The option --${name} is needed.`, {
+        expected: `--${name} VALUE`,
+        came: value === undefined ? 'nothing' : 'an empty text',
+        todo: `Add --${name} and a text in quotes; --help says what it is for.`,
+      })
     },
     count(name, min = 0) {
       const value = text(name)

@@ -47,7 +47,7 @@ describe('the command line', () => {
     ['an option without its value', ['pause', 's1', '--reason'], /argument missing/],
     ['missing arguments', ['explain', '/shop'], /ambit explain SOURCE ID SUBSCRIPTION/],
     ['too many arguments', ['trace', 'a', 'b', 'c'], /3 arguments/],
-    ['a missing option', ['pause', 's1'], /--reason is needed/],
+    ['a missing option', ['pause', 's1'], /--reason is needed(.|\n)*do +Add --reason/],
     ['a number that is none', ['get', 'agents', '--limit', 'many'], /whole number/],
     ['an instant that is none', ['pause', 's', '--reason', 'r', '--until', 'soon'], /instant/],
   ] as const) {

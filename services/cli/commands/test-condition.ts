@@ -1,4 +1,5 @@
 import type { EventInput, SubscriptionInput, TestResult } from '#services/client/api.ts'
+import { isClientError } from '#services/client/client-error.ts'
 import type { Command } from '../command.ts'
 import { costText } from '../cost-text.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -38,19 +39,32 @@ export const testCondition: Command = {
       })
     }
     const { subscriptions } = client()
-    const result =
+    const draft =
       file === undefined
-        ? await subscriptions.test(id ?? '', events || undefined)
-        : await subscriptions.testDraft(
-            draftOf(parseManifest(await readInput(world, file), file).subscriptions, file),
-            events || [],
-          )
+        ? undefined
+        : draftOf(parseManifest(await readInput(world, file), file).subscriptions, file)
+    const trying = draft
+      ? subscriptions.testDraft(draft, events || [])
+      : subscriptions.test(id ?? '', events || undefined)
+    const result = await trying.catch(error => {
+      throw given ? error : (eventsNeeded(error) ?? error)
+    })
     if (output.isJson) output.json(result)
     else if (result.items.length === 0) output.note('The observation found no items.')
     else output.text(formatTable(COLUMNS, result.items.map(rowOf)))
     output.note(`Nobody was woken. Judging took ${costText(result.usage ?? {})}.`)
     return EXIT.ok
   },
+}
+
+/** The API speaks of a member of the body; a person gives a file. */
+function eventsNeeded(error: unknown): UsageError | undefined {
+  if (!isClientError(error) || error.pointer !== '/events') return undefined
+  return new UsageError('Events to try are needed: only an observation fetches its own.', {
+    expected: '-e FILE',
+    came: 'nothing',
+    todo: 'Write a JSON list of CloudEvents to a file and give it with -e FILE (- is stdin).',
+  })
 }
 
 function eventsOf(value: unknown, where: string): EventInput[] {

@@ -15,6 +15,7 @@ import { instantOf } from '#kernel/domain/message-view.ts'
 import { isLive, type Subscription } from '#kernel/domain/subscription.ts'
 import { type DecisionItem, type DecisionRow, decisionItem, hasFate } from './decision-queries.ts'
 import type { EventRow } from './event-query.ts'
+import { stageWants } from './stage-wants.ts'
 
 /** `waiting` has no answer yet; `skipped` was not asked, because an earlier step ended the way. */
 export type StepOutcome = 'passed' | 'failed' | 'waiting' | 'skipped'
@@ -211,11 +212,13 @@ function guardSteps(decision: DecisionItem | undefined): ExplainStep[] {
     // A storm ends the way whatever these said.
     const isUnknown = stage === 'storm' && PACING_STAGES.includes(step)
     const outcome = isUnknown ? 'skipped' : 'passed'
-    return { step, outcome, expected: 'no objection', actual: null }
+    return { step, outcome, expected: stageWants(step, undefined), actual: null }
   })
-  const end = { expected: 'no objection', actual: { fate, ...objectOf(details) }, reason }
-  if (isDelivered) return [...steps, { step: 'storm', outcome: 'passed', ...end }]
-  return [...steps, { step: stage, outcome: fate === 'grouped' ? 'waiting' : 'failed', ...end }]
+  const step = isDelivered ? 'storm' : stage
+  const expected = stageWants(step, details)
+  const end = { step, expected, actual: { fate, ...objectOf(details) }, reason }
+  if (isDelivered) return [...steps, { outcome: 'passed', ...end }]
+  return [...steps, { outcome: fate === 'grouped' ? 'waiting' : 'failed', ...end }]
 }
 
 function objectOf(details: unknown): object {

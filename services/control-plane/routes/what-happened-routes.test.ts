@@ -178,7 +178,7 @@ it('explains a decided pair stage by stage, and only a delivery has fired', asyn
       fate: 'cooldown',
       stage: 'cooldown',
       reason: 'inside-cooldown',
-      details: { until: 'later' },
+      details: { cooldownMs: 600_000, until: 'later' },
     }),
     decisionRecord(woke, 's1'),
   )
@@ -189,7 +189,9 @@ it('explains a decided pair stage by stage, and only a delivery has fired', asyn
   assert.equal(stopped.fired, false)
   const last = stopped.steps.at(-1)
   assert.deepEqual([last?.step, last?.outcome], ['cooldown', 'failed'])
-  assert.deepEqual(last?.actual, { fate: 'cooldown', until: 'later' })
+  assert.equal(last?.expected, '600 s since the last delivery')
+  assert.deepEqual(last?.actual, { fate: 'cooldown', cooldownMs: 600_000, until: 'later' })
+  assert.doesNotMatch(JSON.stringify(stopped.steps), /no objection/)
   assert.equal(outcomes(stopped).budget, 'passed')
   const fired = await explain('s1', 'woke')
   assert.equal(fired.fired, true)

@@ -59,6 +59,20 @@ function next(current: Current, action: string, body: unknown, now: number) {
 }
 
 describe('schedules in the registry', () => {
+  test('say what was expected and what came', () => {
+    const facts = (schedule: unknown) => {
+      const made = change(undefined, 'create', written(schedule))
+      assert.ok(isRefusal(made))
+      const { expected, actual } = made.facts ?? {}
+      return { expected, actual }
+    }
+    assert.deepEqual(facts({ ...daily, tzid: 'Europe/Nowhere' }), {
+      expected: 'the name of an IANA time zone like "Europe/Madrid"',
+      actual: '"Europe/Nowhere"',
+    })
+    assert.equal(facts({ ...daily, rrule: 'FREQ=WEEKLY;BYDAY=TU' }).actual, '2026-06-01T09:00:00')
+    assert.equal(facts({ anchor: { calendar: 'work', uid: 'past' } }).actual, 'a past one')
+  })
   const refusals: [what: string, schedule: unknown, pointer: string][] = [
     ['an unknown zone', { ...daily, tzid: 'Europe/Nowhere' }, '/schedule/tzid'],
     ['a rule that is none', { ...daily, rrule: 'FREQ=NEVER' }, '/schedule/rrule'],

@@ -1,4 +1,5 @@
 /** What the registry makes of a schedule: refused with a pointer, or taken from now on. Pure. */
+import { describeAt } from '#kernel/domain/parse-with.ts'
 import type { RuleCheck } from '#kernel/domain/recurrence/validate-rule.ts'
 import { checkRule } from '#kernel/domain/recurrence/validate-rule.ts'
 import { comingInstants, ruleOf } from '#kernel/domain/schedule/coming-instants.ts'
@@ -23,7 +24,7 @@ export function scheduleRefusal(
   const check: RuleCheck = checkRule(ruleOf(schedule), bounds)
   if (check.ok) return undefined
   const inside = 'once' in schedule && check.pointer === '/dtstart' ? '/once' : check.pointer
-  return refused(`/schedule${inside}`, check.message)
+  return refused(`/schedule${inside}`, check.message, schedule)
 }
 
 /** One meeting must be there and coming; a query may wait for its first. */
@@ -34,15 +35,25 @@ function anchorRefusal(schedule: Anchor, { calendars, now }: ScheduleContext): R
   const lost = calendars.lost(anchor)
   if (lost !== null) {
     const what = lost === 'deleted' ? 'none of this name' : 'one that was cancelled'
-    return refused(pointer, `expected a meeting of the calendar ${anchor.calendar}, got ${what}`)
+    const problem = `expected a meeting of the calendar ${anchor.calendar}, got ${what}`
+    return refused(pointer, problem, schedule)
   }
   const [next] = comingInstants(schedule, now, 1, calendars.find)
   if (next) return undefined
-  return refused(pointer, 'expected a meeting whose instant is still to come, got a past one')
+  const problem = 'expected a meeting whose instant is still to come, got a past one'
+  return refused(pointer, problem, schedule)
 }
 
-function refused(pointer: string, problem: string): Refusal {
-  return refuse('invalid', `${pointer}: ${problem}.`, { pointer })
+/** A problem of a rule reads "expected …", and where it is short ", got …". */
+const PROBLEM = /^expected (?<expected>.*?)(?:, got (?<actual>.*))?$/s
+
+function refused(pointer: string, problem: string, schedule: Schedule): Refusal {
+  const { expected = problem, actual } = PROBLEM.exec(problem)?.groups ?? {}
+  return refuse('invalid', `${pointer}: ${problem}.`, {
+    pointer,
+    expected,
+    actual: actual ?? describeAt({ schedule }, pointer.split('/').slice(1)),
+  })
 }
 
 /** From when on the schedule counts: a change that makes it another one starts it at now. */

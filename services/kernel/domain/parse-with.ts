@@ -15,7 +15,7 @@ export function parseWith<S extends z.ZodType>(
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys : []
   const path = [...(issue?.path ?? []), ...unknown.slice(0, 1)].map(part => String(part))
   const pointer = path.map(part => `/${pointerToken(part)}`).join('')
-  const actual = describe(at(value, path))
+  const actual = describeAt(value, path)
   const expected = unknown.length
     ? `no member of that name; unknown: ${unknown.join(', ')}`
     : (issue?.message ?? 'another value')
@@ -58,6 +58,11 @@ function boundOf(origin: string, bound: number | bigint): string {
   if (origin === 'string') return `a text of ${bound} characters`
   if (origin === 'array') return `a list of ${bound}`
   return String(bound)
+}
+
+/** What stands at a path: its kind, and the value where it is short. */
+export function describeAt(value: unknown, path: string[]): string {
+  return describe(at(value, path))
 }
 
 function at(value: unknown, path: string[]): unknown {

@@ -24,6 +24,7 @@ const TO_DO: Readonly<Record<string, string>> = {
   unauthenticated: 'Give a key with --key or AMBIT_API_KEY, or run where .ambit/api-key is.',
   forbidden:
     'Use a key whose roles allow this; an administrator makes one with `ambit key create`.',
+  'not-found': 'List what there is with `ambit get KIND`, such as `ambit get subscriptions`.',
   'stale-lease': 'Stop the work: another executor has the message, or it is settled.',
   'bad-handle': 'Give the handle that `ambit mailbox claim` printed for this message.',
   'version-mismatch': 'Read the object again and repeat the change.',

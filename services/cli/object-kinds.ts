@@ -2,6 +2,7 @@
 import type { Page } from '#services/client/api.ts'
 import type { Client } from '#services/client/create-client.ts'
 import { CALENDAR_COLUMNS } from './commands/calendar.ts'
+import { subscriptionId, withSubscription } from './find-subscription.ts'
 import type { Column } from './format-table.ts'
 import { systemLines } from './system-lines.ts'
 import { UsageError } from './usage-error.ts'
@@ -56,7 +57,7 @@ const KINDS: readonly Kind[] = [
     ],
     filters: ['agent', 'state', 'managedBy'],
     page: (client, query) => client.subscriptions.list.page(query),
-    get: (client, id) => client.subscriptions.get(id),
+    get: (client, id) => withSubscription(client, id, known => client.subscriptions.get(known)),
   },
   {
     names: ['history'],
@@ -68,8 +69,9 @@ const KINDS: readonly Kind[] = [
       ['REASON', 'reason'],
       ['CHANGES', 'changes'],
     ],
-    parent: 'ID of a subscription',
-    page: (client, query, id) => client.subscriptions.history(id).page(query),
+    parent: 'ID or name of a subscription',
+    page: (client, query, id) =>
+      withSubscription(client, id, known => client.subscriptions.history(known).page(query)),
   },
   {
     names: ['agents', 'agent'],
@@ -142,7 +144,12 @@ const KINDS: readonly Kind[] = [
       ['REASON', 'reason'],
     ],
     filters: ['subscription', 'event', 'source', 'fate', 'since', 'until'],
-    page: (client, query) => client.decisions.page(query),
+    page: async (client, query) => {
+      const { subscription: given } = query
+      if (given === undefined) return client.decisions.page(query)
+      const subscription = await subscriptionId(client, String(given))
+      return client.decisions.page({ ...query, subscription })
+    },
   },
   {
     names: ['mailboxes', 'mailbox'],

@@ -3,6 +3,7 @@ import type { Backtest, Backtests } from '#services/client/backtest-calls.ts'
 import type { CliWorld, Command, Output } from '../command.ts'
 import { costText, counted } from '../cost-text.ts'
 import { EXIT } from '../exit-codes.ts'
+import { withSubscription } from '../find-subscription.ts'
 import { formatTable } from '../format-table.ts'
 import { rowOf } from './test-condition.ts'
 
@@ -19,7 +20,7 @@ const POLL_MS = 300
 /** `ambit backtest ID --hours N [--yes]`: how often would it have fired, and on what. */
 export const backtest: Command = {
   summary: 'Try a subscription on the events of the last hours; asks before money is spent.',
-  arguments: ['ID'],
+  arguments: ['ID|NAME'],
   options: {
     hours: { type: 'string', value: 'N', help: 'How far back, at most 168. Default 24.' },
     yes: { type: 'boolean', help: 'Confirm the estimate at once.' },
@@ -28,7 +29,9 @@ export const backtest: Command = {
   async run({ args: [id = ''], flags, client, output, world }) {
     const { backtests } = client()
     const hours = flags.count('hours', 1) ?? 24
-    let found = await backtests.create({ subscription: id, hours })
+    let found = await withSubscription(client(), id, subscription =>
+      backtests.create({ subscription, hours }),
+    )
     if (!flags.isSet('yes')) {
       if (output.isJson) output.json(found)
       else output.text(estimateText(found))

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { withSubscription } from '../find-subscription.ts'
 import { formatTable } from '../format-table.ts'
 
 const COLUMNS = [
@@ -15,7 +16,9 @@ export const explain: Command = {
   summary: 'Say why an event did, or did not, wake the agent of a subscription.',
   arguments: ['SOURCE', 'ID', 'SUBSCRIPTION'],
   async run({ args: [source = '', id = '', subscription = ''], client, output }) {
-    const found = await client().explain({ source, id, subscription })
+    const found = await withSubscription(client(), subscription, known =>
+      client().explain({ source, id, subscription: known }),
+    )
     if (output.isJson) {
       output.json(found)
       return EXIT.ok

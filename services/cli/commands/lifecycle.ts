@@ -2,13 +2,14 @@
 import type { Subscription } from '#services/client/api.ts'
 import type { Command, CommandContext } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { withSubscription } from '../find-subscription.ts'
 import { UsageError } from '../usage-error.ts'
 
 const reason = { type: 'string', value: 'TEXT', help: 'Why; kept in the history.' } as const
 
 export const pause: Command = {
   summary: 'Pause a subscription.',
-  arguments: ['ID'],
+  arguments: ['ID|NAME'],
   options: {
     reason,
     until: {
@@ -20,47 +21,48 @@ export const pause: Command = {
   async run(context) {
     const { args, flags, client } = context
     const until = instantOf(flags.text('until'))
-    return shown(
-      context,
-      await client().subscriptions.pause(args[0] ?? '', flags.required('reason'), until),
-    )
+    const why = flags.required('reason')
+    return shown(context, args, id => client().subscriptions.pause(id, why, until))
   },
 }
 
 export const resume: Command = {
   summary: 'Resume a paused or suspended subscription; it starts at now.',
-  arguments: ['ID'],
+  arguments: ['ID|NAME'],
   options: { reason },
   async run(context) {
     const { args, flags, client } = context
-    return shown(context, await client().subscriptions.resume(args[0] ?? '', flags.text('reason')))
+    return shown(context, args, id => client().subscriptions.resume(id, flags.text('reason')))
   },
 }
 
 export const approve: Command = {
   summary: 'Approve a subscription that waits for it.',
-  arguments: ['ID'],
+  arguments: ['ID|NAME'],
   options: { reason },
   async run(context) {
     const { args, flags, client } = context
-    return shown(context, await client().subscriptions.approve(args[0] ?? '', flags.text('reason')))
+    return shown(context, args, id => client().subscriptions.approve(id, flags.text('reason')))
   },
 }
 
 export const reject: Command = {
   summary: 'Reject a subscription that waits for approval; the requester reads the reason.',
-  arguments: ['ID'],
+  arguments: ['ID|NAME'],
   options: { reason },
   async run(context) {
     const { args, flags, client } = context
-    return shown(
-      context,
-      await client().subscriptions.reject(args[0] ?? '', flags.required('reason')),
-    )
+    const why = flags.required('reason')
+    return shown(context, args, id => client().subscriptions.reject(id, why))
   },
 }
 
-function shown({ output }: CommandContext, subscription: Subscription) {
+async function shown(
+  { client, output }: CommandContext,
+  [given = '']: readonly string[],
+  change: (id: string) => Promise<Subscription>,
+) {
+  const subscription = await withSubscription(client(), given, change)
   const { id, name, version, state } = subscription
   const until = state.until ? ` until ${state.until}` : ''
   if (output.isJson) output.json(subscription)

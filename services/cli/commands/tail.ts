@@ -1,6 +1,7 @@
 import type { StreamEvent } from '#services/client/api.ts'
 import type { Command, Flags } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { subscriptionId } from '../find-subscription.ts'
 import { memberAt } from '../format-table.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -12,13 +13,15 @@ export const tail: Command = {
   arguments: [],
   options: {
     kind: { type: 'string', multiple: true, help: 'decision, notice or mailbox. Default: all.' },
-    subscription: { type: 'string', value: 'ID', help: 'Only of this subscription.' },
+    subscription: { type: 'string', value: 'ID|NAME', help: 'Only of this subscription.' },
     agent: { type: 'string', help: 'Only notices and mailbox changes of this agent.' },
     fate: { type: 'string', help: 'Only decisions with this fate.' },
   },
   notes: ['With --json one JSON document a line.'],
   async run({ client, flags, output, world }) {
-    const isWanted = filterOf(flags)
+    const given = flags.text('subscription')
+    const subscription = given && (await subscriptionId(client(), given))
+    const isWanted = filterOf(flags, subscription)
     const onReconnect = () => output.note('The connection was lost; connecting again.')
     for await (const event of client().stream({ signal: world.interrupted, onReconnect })) {
       if (!isWanted(event)) continue
@@ -29,7 +32,7 @@ export const tail: Command = {
   },
 }
 
-function filterOf(flags: Flags): (event: StreamEvent) => boolean {
+function filterOf(flags: Flags, subscription?: string): (event: StreamEvent) => boolean {
   const kinds = flags.texts('kind')
   const unknown = kinds.find(kind => !KINDS.includes(kind))
   if (unknown !== undefined) {
@@ -39,7 +42,7 @@ function filterOf(flags: Flags): (event: StreamEvent) => boolean {
     })
   }
   const filters = ['subscription', 'agent', 'fate'].flatMap(name => {
-    const value = flags.text(name)
+    const value = name === 'subscription' ? subscription : flags.text(name)
     return value === undefined ? [] : [{ name, value }]
   })
   return ({ type, data }) =>

@@ -3,6 +3,7 @@ import { isClientError } from '#services/client/client-error.ts'
 import type { Command } from '../command.ts'
 import { costText } from '../cost-text.ts'
 import { EXIT } from '../exit-codes.ts'
+import { withSubscription } from '../find-subscription.ts'
 import { formatTable } from '../format-table.ts'
 import { parseManifest } from '../manifest.ts'
 import { parseJson, readInput } from '../read-input.ts'
@@ -19,7 +20,7 @@ const COLUMNS = [
 /** `ambit test ID -e FILE` or `ambit test -f FILE -e FILE`: nobody is woken. */
 export const testCondition: Command = {
   summary: 'Try a subscription, saved or in a file, on events without waking anybody.',
-  arguments: ['[ID]'],
+  arguments: ['[ID|NAME]'],
   options: {
     file: { type: 'string', short: 'f', value: 'FILE', help: 'YAML with one Subscription.' },
     events: {
@@ -45,7 +46,9 @@ export const testCondition: Command = {
         : draftOf(parseManifest(await readInput(world, file), file).subscriptions, file)
     const trying = draft
       ? subscriptions.testDraft(draft, events || [])
-      : subscriptions.test(id ?? '', events || undefined)
+      : withSubscription(client(), id ?? '', known =>
+          subscriptions.test(known, events || undefined),
+        )
     const result = await trying.catch(error => {
       throw given ? error : (eventsNeeded(error) ?? error)
     })

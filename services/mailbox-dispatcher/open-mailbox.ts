@@ -1,13 +1,13 @@
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { type MailboxDocument, type MailboxLease, mailboxKey } from './message-document.ts'
 
-/** Tokens of a mailbox whose store was lost start at the milliseconds since this instant, or above. */
+/** Tokens of a mailbox whose store was lost start at the ms since this instant, or above. */
 const TOKEN_EPOCH_MS = Date.UTC(2026, 0, 1)
 
 /**
- * The lowest token a mailbox without a document may give. Counting milliseconds keeps it above every
- * token of a mailbox that was idle longer than the log remembers, and above those of leases that
- * were in the lost store and whose records are still on their way to the log (I6).
+ * The lowest token a mailbox without a document may give. Counting milliseconds keeps it above
+ * every token of a mailbox that was idle longer than the log remembers, and above those of leases
+ * that were in the lost store and whose records are still on their way to the log (I6).
  */
 export function tokenFloor(now: number): number {
   return Math.max(1, now - TOKEN_EPOCH_MS)

@@ -100,8 +100,8 @@ function checkUnnoticed({ run, timeline }: Ended, period: Period, tell: Tell): v
     const fromMs = Math.max(gone.fromMs, Date.parse(scheduled.since))
     const toMs = Math.min(gone.toMs, period.endMs ?? run.endMs)
     if (toMs - fromMs <= NOTICED_MS) continue
-    const text = `${period.id} lost ${anchor.uid} at ${new Date(gone.fromMs).toISOString()}, unnoticed`
-    tell(text, named(period.id), named(anchor.uid))
+    const at = new Date(gone.fromMs).toISOString()
+    tell(`${period.id} lost ${anchor.uid} at ${at}, unnoticed`, named(period.id), named(anchor.uid))
   }
 }
 

@@ -16,7 +16,7 @@ export interface Period {
 /** Undecided instants are void when an edit comes within this time. */
 export const SETTLED_MS = 3 * DAY_MS
 
-/** The id of a subscription or meeting as records hold it: they are too short to be looked for bare. */
+/** An id of a subscription or meeting as records hold it: it is too short to be looked for bare. */
 export const named = (id: string) => `"${id}"`
 
 /** What a version is tied to; undefined for a schedule of the clock, and where there is none. */

@@ -47,9 +47,9 @@ export function entryOf(
   const sinceMs = Date.parse(scheduled.since)
   return {
     ...place,
-    ...{ id, version, sinceMs, revision: scheduled.revision },
+    ...{ id, version, sinceMs },
+    ...sharedSchedule(schedule, scheduled.revision),
     tenant: shared(tenant),
-    schedule: compact(schedule),
     kind: scheduleKind(schedule),
     decidedMs: sinceMs,
     nextMs: Number.POSITIVE_INFINITY,
@@ -67,6 +67,19 @@ function shared(text: string): string {
   if (texts.size >= TEXTS_KEPT) texts.clear()
   texts.set(text, text)
   return text
+}
+
+/** What floods the scheduler is most often one schedule of many; a revision names its fields. */
+const SCHEDULES_KEPT = 10_000
+const schedules = new Map<string, Pick<ScheduleEntry, 'schedule' | 'revision'>>()
+
+function sharedSchedule(schedule: Schedule, revision: string) {
+  const known = schedules.get(revision)
+  if (known) return known
+  if (schedules.size >= SCHEDULES_KEPT) schedules.clear()
+  const kept = { schedule: compact(schedule), revision }
+  schedules.set(revision, kept)
+  return kept
 }
 
 /** The same schedule in less memory. */

@@ -7,12 +7,17 @@ import type { EventRecord, ScheduleMark } from '#schemas/generated/records.ts'
 import { type Decision, type Firing, type Gap, ON_TIME_MS } from './decide-due.ts'
 import type { ScheduleEntry } from './schedule-entry.ts'
 
-/** Floods share their instants, so the last texts are worth keeping. */
-const known = { ms: Number.NaN, text: '' }
+/** Floods share their instants, so a few texts are worth keeping. */
+const TEXTS_KEPT = 100
+const texts = new Map<number, string>()
 
 function iso(ms: number): string {
-  if (ms !== known.ms) Object.assign(known, { ms, text: new Date(ms).toISOString() })
-  return known.text
+  const known = texts.get(ms)
+  if (known !== undefined) return known
+  const text = new Date(ms).toISOString()
+  if (texts.size >= TEXTS_KEPT) texts.clear()
+  texts.set(ms, text)
+  return text
 }
 
 /** All events of one decision; gaps come first, since they are older. */
@@ -98,7 +103,7 @@ function output(entry: ScheduleEntry, parts: EventParts): Output {
       tenant,
       ...(dedupKey === undefined ? {} : { dedupkey: dedupKey }),
       schedulerevision: revision,
-      schedulesince: new Date(sinceMs).toISOString(),
+      schedulesince: iso(sinceMs),
     },
     json: JSON.stringify(data),
     bytes: null,

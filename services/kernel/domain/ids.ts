@@ -18,8 +18,15 @@ export function splitTenantKey(key: string): string[] {
 /** 128 bits of SHA-256 over the parts, as hex behind a prefix that names the noun. */
 export function hashId(prefix: string, ...parts: (string | number)[]): string {
   const text = parts.map(part => `${String(part).length}:${part}`).join('')
-  return `${prefix}_${bytesToHex(sha256(bytesOf(text)).subarray(0, 16))}`
+  fresh._cloneInto(hasher).update(bytesOf(text)).digestInto(digest)
+  return `${prefix}_${bytesToHex(shortDigest)}`
 }
+
+/** One hasher for all, set back before each use: making one costs more than the hash itself. */
+const fresh = sha256.create()
+const hasher = sha256.create()
+const digest = new Uint8Array(hasher.outputLen)
+const shortDigest = digest.subarray(0, 16)
 
 /** Ids are short and mostly ASCII: written into memory of our own, which is much faster. */
 const scratch = new Uint8Array(1024)

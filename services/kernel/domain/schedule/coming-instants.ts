@@ -8,6 +8,8 @@ import type { RecurrenceRule } from '../recurrence/recurrence-rule.ts'
 import type { Anchor, Schedule } from '../trigger.ts'
 import { quickInstants } from './quick-instants.ts'
 
+type ClockSchedule = Exclude<Schedule, Anchor>
+
 export type ScheduleKind = 'once' | 'recurrence' | 'anchor'
 
 /** Event type by kind of schedule. */
@@ -64,6 +66,20 @@ export function comingInstants(
   findAnchors?: FindAnchors,
 ): DueInstant[] {
   if ('anchor' in schedule) return comingAnchors(schedule, afterMs, limit, findAnchors)
+  const isSame =
+    answered?.schedule === schedule && answered.afterMs === afterMs && answered.limit === limit
+  if (!answered || !isSame) {
+    answered = { schedule, afterMs, limit, found: comingOnClock(schedule, afterMs, limit) }
+  }
+  return [...answered.found]
+}
+
+/** Subscriptions that share a schedule are due together, and ask the same in a row. */
+let answered:
+  | { schedule: Schedule; afterMs: number; limit: number; found: DueInstant[] }
+  | undefined
+
+function comingOnClock(schedule: ClockSchedule, afterMs: number, limit: number): DueInstant[] {
   const read = readSchedule(schedule)
   const found = quickInstants(read, afterMs, limit) ?? occurrencesOf(read, afterMs, limit)
   if (!('once' in schedule)) return found
@@ -93,7 +109,7 @@ const rules = new Map<string, Rrule>()
 let last: { schedule: Schedule; read: ReadRule } | undefined
 
 /** @throws RangeError for a schedule that the registry would refuse. */
-function readSchedule(schedule: Exclude<Schedule, Anchor>): ReadRule {
+function readSchedule(schedule: ClockSchedule): ReadRule {
   if (last?.schedule === schedule) return last.read
   const { rrule, ...rest } = ruleOf(schedule)
   const found = readRule(rest)
@@ -114,7 +130,7 @@ function parsed(text: string): Rrule {
 }
 
 /** A schedule of the clock as a recurrence; a one-shot is one that happens once. */
-export function ruleOf(schedule: Exclude<Schedule, Anchor>): RecurrenceRule {
+export function ruleOf(schedule: ClockSchedule): RecurrenceRule {
   if ('once' in schedule) return { dtstart: withSeconds(schedule.once), tzid: schedule.tzid }
   const { dtstart, tzid, rrule, rdates, exdates } = schedule
   return {

@@ -28,7 +28,7 @@ function open(more: { batchMax?: number; waitMs?: number } = {}) {
         }),
     },
   })
-  const take = (from: number, lanes: string[]) => {
+  const take = (from: number, lanes: string[], isOwned = true) => {
     const records = lanes.map((_, at) => ({
       ...{ topic: 't', partition: 0, offset: from + at, timestamp: 0 },
       ...{ key: null, value: null, headers: {} },
@@ -38,7 +38,7 @@ function open(more: { batchMax?: number; waitMs?: number } = {}) {
       return value === '-' ? [] : [{ tenant: 'a', value, record }]
     })
     const batch: RecordBatch = {
-      ...{ topic: 't', partition: 0, records, isOwned: () => true },
+      ...{ topic: 't', partition: 0, records, isOwned: () => isOwned },
       ...{ commit: async () => {}, heartbeat: async () => {} },
     }
     return book.take(batch, items)
@@ -162,4 +162,13 @@ test('who waits for room is let go when the process stops, with nothing taken', 
   assert.deepEqual([isLetGo, isStopped], [true, true])
   await Promise.all([waiting, stopping])
   assert.deepEqual([seen(), stored.at(-1)], [['a:0,1'], 2])
+})
+
+test('a batch of a tenure that is over begins nothing and hides nothing (N6)', async () => {
+  const { take, seen, clock, stored } = open()
+  await take(10, ['late', 'late'], false)
+  await take(5, ['a', 'a', 'a', 'a', 'a', 'a'])
+  await clock.advance(0)
+  assert.deepEqual(seen(), ['a:5,6'])
+  assert.deepEqual(stored, [5])
 })

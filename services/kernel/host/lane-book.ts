@@ -8,6 +8,8 @@
  * - N3 Work that fails is repeated with the same records while the partition is owned.
  * - N4 A record that is handed over again after a rebalance is not worked off twice.
  * - N5 Work in hand may end before its partition goes: what it paid for is written down.
+ * - N6 A batch of a tenure that is over is left to whoever reads it again: its lanes would never
+ *   end, and records before it would be taken for finished.
  */
 import type { UnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import type { Clock } from '#kernel/ports/clock.ts'
@@ -120,6 +122,7 @@ function resume<T>(self: Self<T>): void {
 }
 
 async function take<T>(self: Self<T>, batch: RecordBatch, items: StepItem<T>[]): Promise<void> {
+  if (!batch.isOwned()) return
   const page = pageOf(self, batch)
   while (page.open.size >= IN_HAND_MAX && !page.isGone && !self.isStopped) {
     await self.clock.sleep(ROOM_EVERY_MS)

@@ -206,7 +206,7 @@ async function settleCall(self: Self, question: Question, answered: Answered): P
   ]
   const commit = () =>
     batch.commit({ documents, counters: [] }, unit => {
-      if (!settle(unit, reserved.id, used)) return
+      if (!settle(unit, reserved, used)) return
       keepAttempts(unit, subscription.id, made)
       for (const [at, each] of made.entries()) {
         const share = shares[at]

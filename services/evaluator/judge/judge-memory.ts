@@ -24,8 +24,10 @@ export interface JudgedDocument {
 
 export interface Reservation {
   amounts: { counter: string; what: BudgetWhat; amount: number; ttlMs: number }[]
-  /** Given back because nobody settled it in time. */
+  /** Nothing is held any more: nobody settled it in time, or it was settled. */
   isReleased: boolean
+  /** The mark of a settlement, by which its repetition is known. */
+  isSettled?: true
 }
 
 /** A question that waits. */
@@ -55,8 +57,10 @@ export const ASK_AGAIN_MS = 6 * DAY_MS
 export const ASK_LOOK_MS = DAY_MS
 /** The mark of an ended one outlives its records in `evaluations` (8 days, in segments of one). */
 export const ENDED_ASK_TTL_MS = 10 * DAY_MS
-/** How long a settled or released reservation is remembered. */
+/** How long a released reservation can still be settled. */
 export const RESERVATION_TTL_MS = DAY_MS
+/** How long a settlement is remembered: much longer than one is repeated. */
+export const SETTLED_TTL_MS = 3_600_000
 
 export const judgeKey = (subscription: string) => `judge/${subscription}`
 export const judgedKey = (subscription: string, candidate: string) =>

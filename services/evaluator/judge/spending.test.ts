@@ -4,7 +4,7 @@ import { defaultPolicy } from '#kernel/domain/policy.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { createUnitOfWork } from '#kernel/domain/unit-of-work.ts'
 import { judgedKey, reservationKey } from './judge-memory.ts'
-import { keepAttempts, reserve, type Spending } from './spending.ts'
+import { keepAttempts, reserve, type Spending, settle } from './spending.ts'
 
 const TENANT = 'acme'
 const CANDIDATE = 'c1'
@@ -45,6 +45,36 @@ describe('a reservation', () => {
     assert.deepEqual(last, { counter: 'budget/x', part: 'held', amount: -70, ttlMs: 1000 })
     const others = reserveOnce({ amounts, isReleased: true })
     assert.ok(others.every(({ counter }) => counter !== 'budget/x'))
+  })
+})
+
+describe('a settlement', () => {
+  const amounts = [{ counter: 'budget/x', what: 'tokens' as const, amount: 150, ttlMs: 1000 }]
+  const reserved = { id: `${CANDIDATE}/3`, amounts }
+  const used: Spending = { inputTokens: 60, outputTokens: 10, micros: 0 }
+  const settleOnce = (reservation?: object) => {
+    const { unit, changes } = unitWith(reservation)
+    const isNew = settle(unit, reserved, used)
+    const { add, put } = changes()
+    const left = put.find(each => each.key === key)?.body
+    return { isNew, add: add.map(({ part, amount }) => ({ part, amount })), left }
+  }
+  const paid = { part: undefined, amount: 70 }
+
+  it('charges what was used instead of what was held', () => {
+    const { isNew, add } = settleOnce({ amounts, isReleased: false })
+    assert.deepEqual([isNew, add], [true, [{ part: 'held', amount: -150 }, paid]])
+  })
+  it('charges a call whose reservation was given back', () => {
+    assert.deepEqual(settleOnce({ amounts, isReleased: true }).add, [paid])
+  })
+  it('charges a call that the store has forgotten: the money is spent', () => {
+    assert.deepEqual(settleOnce().add, [paid])
+  })
+  it('that is repeated charges nothing', () => {
+    const { left } = settleOnce({ amounts, isReleased: false })
+    const { isNew, add } = settleOnce(JSON.parse(left ?? '{}'))
+    assert.deepEqual([isNew, add], [false, []])
   })
 })
 

@@ -26,6 +26,7 @@ import {
   RESERVATION_TTL_MS,
   type Reservation,
   reservationKey,
+  SETTLED_TTL_MS,
 } from './judge-memory.ts'
 
 /** The host's name for the due queue of this partition; the type keeps it the same word. */
@@ -51,8 +52,10 @@ export interface ReserveRequest {
 }
 
 export type Reserved =
-  | { kind: 'reserved'; id: string; bound: Spending; attempts: number[] }
+  | { kind: 'reserved'; id: string; bound: Spending; attempts: number[]; amounts: Amounts }
   | { kind: 'no-room'; count: number; limit: BudgetLimit; now: number }
+
+type Amounts = Reservation['amounts']
 
 const amountOf = ({ inputTokens, outputTokens, micros }: Spending, what: BudgetWhat): number =>
   what === 'money' ? micros : what === 'tokens' ? inputTokens + outputTokens : 0
@@ -91,7 +94,7 @@ export function reserve(unit: UnitOfWork, request: ReserveRequest): Reserved {
   const reservation: Reservation = { amounts, isReleased: false }
   unit.put(reservationKey(id), reservation)
   unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), unit.now + request.expiresMs)
-  return { kind: 'reserved', id, bound, attempts }
+  return { kind: 'reserved', id, bound, attempts, amounts }
 }
 
 function countAttempt(unit: UnitOfWork, subscription: string, candidateId: string): number {
@@ -119,18 +122,24 @@ export function keepAttempts(
 
 /**
  * Charges what a call used instead of what it held. Answers false when that was done before: a
- * commit whose answer was lost may have taken effect.
+ * commit whose answer was lost may have taken effect. Where the store knows nothing of the call it
+ * was lost meanwhile, and what the call used is charged all the same.
  */
-export function settle(unit: UnitOfWork, id: string, used: Spending): boolean {
+export function settle(
+  unit: UnitOfWork,
+  { id, amounts }: { id: string; amounts: Amounts },
+  used: Spending,
+): boolean {
   const key = reservationKey(id)
   const held = unit.get<Reservation>(key)
-  if (!held) return false
-  if (!held.isReleased) giveBack(unit, held)
-  for (const { counter, what, ttlMs } of held.amounts) {
+  if (held?.isSettled) return false
+  if (held && !held.isReleased) giveBack(unit, held)
+  for (const { counter, what, ttlMs } of amounts) {
     const amount = amountOf(used, what)
     if (amount > 0) unit.add({ counter, amount, ttlMs })
   }
-  unit.remove(key)
+  const settled: Reservation = { amounts: [], isReleased: true, isSettled: true }
+  unit.put(key, settled, { ttlMs: SETTLED_TTL_MS })
   unit.due(DUE_QUEUE, dueId({ kind: 'reservation', id }), null)
   return true
 }

@@ -32,7 +32,7 @@ const LONG_WINDOW_MS = 31 * DAY_MS
 const FRESH_WITHIN_MS = 2000
 
 /** People wait for a list longer than this anyway; fewer requests leave more for the events. */
-const PACE_MS = 40
+const PACE_MS = 150
 
 export interface ReadModelOptions {
   log: EventLog

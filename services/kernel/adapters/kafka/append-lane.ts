@@ -7,6 +7,8 @@
  * the lost request, and a broker that had stored it after all would take the next records for
  * its repetition and drop them.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer } from 'kafkajs'
 import { partitionOf } from '../../domain/ids.ts'
 import { AmbitError } from '../../errors.ts'
@@ -25,6 +27,11 @@ export interface AppendLane {
 /** A request stays well below `max.message.bytes`, which counts per partition. */
 const GROUP_BYTES = 1024 * 1024
 const GROUP_RECORDS = 5000
+/**
+ * From the beginning of one request to that of the next. Under load a request of a few records
+ * costs all sides nearly as much as one of many; what comes alone is sent at once.
+ */
+const REQUEST_EVERY_MS = 5
 /** What a record costs beside its key and value, roughly. */
 const OVERHEAD_BYTES = 100
 const RETRY = { retries: 8, initialRetryTime: 50, maxRetryTime: 500 }
@@ -68,6 +75,8 @@ interface Lane {
   queue: Entry[]
   producer: Promise<Producer> | undefined
   running: Promise<void> | undefined
+  /** When the next request may begin, by `performance.now()`. */
+  nextMs: number
 }
 
 /** A lane at rest; the producer is made at the first append. */
@@ -75,7 +84,10 @@ export function createAppendLane(
   connection: KafkaConnection,
   directory: TopicDirectory,
 ): AppendLane {
-  const lane: Lane = { connection, directory, queue: [], producer: undefined, running: undefined }
+  const lane: Lane = {
+    ...{ connection, directory, queue: [], producer: undefined, running: undefined },
+    nextMs: 0,
+  }
   return {
     async append(records) {
       if (records.length === 0) return []
@@ -122,6 +134,9 @@ async function run(lane: Lane): Promise<void> {
   // Appends of the same tick belong together.
   await new Promise(resolve => setImmediate(resolve))
   while (lane.queue.length > 0) {
+    const earlyMs = lane.nextMs - performance.now()
+    if (earlyMs > 0) await sleep(earlyMs)
+    lane.nextMs = performance.now() + REQUEST_EVERY_MS
     const group = takeGroup(lane)
     if (group.length > 0) await deliver(lane, group)
   }
@@ -163,7 +178,7 @@ async function deliver(lane: Lane, group: Entry[]): Promise<void> {
       }
       lane.connection.logger.warn({ reason: type, records: group.length }, 'an append failed')
       if (performance.now() >= deadline) return fail(appends, unavailable('append', error))
-      await new Promise(resolve => setTimeout(resolve, 100))
+      await sleep(100)
     }
   }
 }

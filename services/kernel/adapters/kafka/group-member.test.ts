@@ -12,6 +12,7 @@ const TIMES = { sessionMs: 300, rebalanceMs: 300, heartbeatMs: 20 }
 function scriptedGroup() {
   const silence: { ended: Promise<void>; end(): void } = { ended: Promise.resolve(), end() {} }
   let generation = 0
+  const stored: unknown[] = []
   const broker = {
     async joinGroup() {
       generation += 1
@@ -26,7 +27,7 @@ function scriptedGroup() {
     }),
     heartbeat: () => silence.ended,
     leaveGroup: async () => {},
-    offsetCommit: async () => {},
+    offsetCommit: async ({ topics }: { topics: unknown }) => void stored.push(topics),
   } as unknown as Broker
   const session = {
     coordinator: async () => broker,
@@ -36,6 +37,7 @@ function scriptedGroup() {
   } as unknown as ClusterSession
   return {
     session,
+    stored,
     fallSilent() {
       const { promise, resolve } = Promise.withResolvers<void>()
       Object.assign(silence, { ended: promise, end: resolve })
@@ -84,6 +86,22 @@ describe('a member of a group', () => {
     await assert.rejects(first.commit([{ topic: 'events', partition: 0, offset: 1 }]), {
       code: 'conflict',
     })
+  })
+
+  it('stores in one request what is to be stored in one moment', async () => {
+    const { session, stored } = scriptedGroup()
+    const tenures = start(session)
+    await until('it owns', () => tenures[0]?.holds() === true)
+    const at = (partition: number, offset: number) =>
+      tenures[0]?.commit([{ topic: 'events', partition, offset }])
+    await Promise.all([at(0, 3), at(1, 7), at(0, 4)])
+    const partitions = [
+      { partition: 0, offset: '4' },
+      { partition: 1, offset: '7' },
+    ]
+    assert.deepEqual(stored, [[{ topic: 'events', partitions }]])
+    await at(0, 5)
+    assert.equal(stored.length, 2)
   })
 
   it('goes on with a tenure through a silence that nobody can have used', async () => {

@@ -13,7 +13,7 @@
 import type { Broker } from 'kafkajs/src/cluster/index.js'
 import { AmbitError } from '../../errors.ts'
 import type { Position, TopicPartition } from '../../ports/event-log.ts'
-import { byTopic, type ClusterSession } from './cluster-session.ts'
+import { byTopic, type ClusterSession, placeKey } from './cluster-session.ts'
 import {
   ASSIGNER,
   assignPartitions,
@@ -279,7 +279,7 @@ function createTenure(
       if (!tenure.holds() || changing.signal.aborted) throw notOwner(group)
     },
     isEnding: () => !tenure.holds() || changing.signal.aborted || member.stopping.signal.aborted,
-    commit: positions => commit(member, tenure, positions),
+    commit: together(positions => commit(member, tenure, positions)),
     async committed() {
       const topics = byTopic(given.partitions, partition => ({ partition }))
       if (topics.length === 0) return []
@@ -290,6 +290,24 @@ function createTenure(
     },
   }
   return tenure
+}
+
+/** Partitions that are stored in the same moment go into one request. */
+function together(
+  store: (positions: Position[]) => Promise<void>,
+): (positions: Position[]) => Promise<void> {
+  const waiting = new Map<string, Position>()
+  let storing: Promise<void> | undefined
+  return positions => {
+    for (const position of positions) waiting.set(placeKey(position), position)
+    storing ??= Promise.resolve().then(() => {
+      const all = [...waiting.values()]
+      waiting.clear()
+      storing = undefined
+      return store(all)
+    })
+    return storing
+  }
 }
 
 /** Repeats over broker failures for as long as the tenure holds; the broker has the last word. */

@@ -17,7 +17,7 @@ import { createBackoff, pause } from './wait.ts'
 
 const BATCH_MAX = 500
 /** Under load a batch of a few milliseconds costs a fraction of as many batches of one record. */
-const PACE_MS = 2
+const PACE_MS = 10
 
 interface Consumer {
   connection: KafkaConnection

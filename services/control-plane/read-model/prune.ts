@@ -75,9 +75,14 @@ export function createPruner(database: ProjectionDatabase): Pruner {
 /** Rows arrive nearly in the order of time, so the old ones are at the beginning. */
 function pruneAged(database: ProjectionDatabase, { table, at, keep }: Aged, cutoff: number): void {
   const mayGo = keep ? `(${keep}) is not true` : 'true'
-  const oldest = database.all<{ row: number; at: number }>(
-    `select row, ${at} as at from ${table} where ${mayGo} order by row limit ${BITE}`,
-  )
+  const oldestOf = (limit: number) =>
+    database.all<{ row: number; at: number }>(
+      `select row, ${at} as at from ${table} where ${mayGo} order by row limit ${limit}`,
+    )
+  // Most times nothing is old enough, and one row tells.
+  const [first] = oldestOf(1)
+  if (!first || first.at >= cutoff) return
+  const oldest = oldestOf(BITE)
   const kept = oldest.findIndex(row => row.at >= cutoff)
   const last = kept < 0 ? oldest.at(-1) : oldest[kept - 1]
   if (last) database.run(`delete from ${table} where row <= ? and ${mayGo}`, last.row)

@@ -23,8 +23,11 @@ export interface SeedOptions {
   bug?: Bug
 }
 
-/** How long after the last fault everything must be finished, simulated ms. */
-const QUIET_MS = 60_000
+/**
+ * How long after the last fault everything must be finished, simulated ms: a cooldown of seconds
+ * lets the groups that wait behind it go one after the other.
+ */
+const QUIET_MS = 180_000
 
 /** Runs a seed; the same seed gives the same result. */
 export async function runSeed({

@@ -20,6 +20,17 @@ export function signatureOf({ headers }: LogRecord): FenceSignature | undefined 
   return { tenant, incarnation, epoch: Number(epoch), seq: Number(seq), owner }
 }
 
+/**
+ * Was it committed before the other one of its tenant and partition? A request that was given up
+ * may reach the log after what the same owner wrote since, so the epoch alone does not tell.
+ */
+export function isSignedBefore(
+  signed: Pick<FenceSignature, 'epoch' | 'seq'>,
+  other: Pick<FenceSignature, 'epoch' | 'seq'>,
+): boolean {
+  return signed.epoch < other.epoch || (signed.epoch === other.epoch && signed.seq < other.seq)
+}
+
 /** Did this step write the record, in this partition? Older records do not name their writer. */
 export function isSignedBy(signed: FenceSignature, step: string, partition: number): boolean {
   return signed.owner === undefined || signed.owner === `${step}/${partition}`

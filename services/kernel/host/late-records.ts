@@ -2,12 +2,12 @@
  * Repairs compacted topics after a former owner's record arrived late (F28): readers of the table
  * hold the newest version already, but the next compaction would keep the late one.
  *
- * - Heard while owned: records whose epoch is below the owner's.
+ * - Heard while owned: records below the owner's epoch, or below what was heard before.
  * - Found in the tail when the partition came here, for what arrived while nobody watched.
  * - A late record stays noted until the newest one was appended after it.
  */
 import type { LogRecord } from '#kernel/ports/event-log.ts'
-import { isSignedBy, signatureOf } from './fence-signature.ts'
+import { type FenceSignature, isSignedBefore, isSignedBy, signatureOf } from './fence-signature.ts'
 import type { PartitionOwner } from './partition-owner.ts'
 import type { LoggedFence } from './rebuild.ts'
 import type { Step } from './step.ts'
@@ -23,6 +23,8 @@ export interface LateRecords {
 
 export function createLateRecords<T>(step: Step<T>): LateRecords {
   const noted = new WeakMap<PartitionOwner, Map<string, Set<string>>>()
+  /** The newest signature heard, by topic, partition and tenant. */
+  const newest = new Map<string, FenceSignature>()
   const note = (owner: PartitionOwner, tenant: string, key: string) => {
     const tenants = noted.get(owner) ?? new Map<string, Set<string>>()
     noted.set(owner, tenants)
@@ -33,7 +35,13 @@ export function createLateRecords<T>(step: Step<T>): LateRecords {
       const signed = signatureOf(record)
       if (!signed || !record.key || !isSignedBy(signed, step.name, record.partition)) return
       const { tenant, epoch } = signed
-      if (epoch < owner.epochOf(tenant)) note(owner, tenant, Buffer.from(record.key).toString())
+      const place = `${record.topic}/${record.partition}/${tenant}`
+      const before = newest.get(place)
+      const isLate = before !== undefined && isSignedBefore(signed, before)
+      if (!isLate) newest.set(place, signed)
+      if (isLate || epoch < owner.epochOf(tenant)) {
+        note(owner, tenant, Buffer.from(record.key).toString())
+      }
     },
     found(owner, { tenant, overtaken }) {
       for (const key of overtaken) note(owner, tenant, key)

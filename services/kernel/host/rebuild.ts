@@ -4,7 +4,7 @@ import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { readable } from '#kernel/domain/readable.ts'
 import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
-import { type FenceSignature, isSignedBy, signatureOf } from './fence-signature.ts'
+import { type FenceSignature, isSignedBefore, isSignedBy, signatureOf } from './fence-signature.ts'
 import { decodeOutbox } from './outbox.ts'
 import { type Restored, reassertTopicsOf, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
@@ -43,7 +43,7 @@ export async function readJournalTail<T>(
   const newest = new Map<string, LoggedFence>()
   const topics = [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])]
   const compacted = new Set(reassertTopicsOf(step))
-  const highest = new Map<string, number>()
+  const highest = new Map<string, FenceSignature>()
   await readOnce(world.log, {
     topics,
     partitions,
@@ -77,17 +77,20 @@ function noteSignature(
 
 /** Topics are read apart from each other, so each has an order of its own. */
 function noteOrder(
-  highest: Map<string, number>,
+  highest: Map<string, FenceSignature>,
   { overtaken }: LoggedFence,
   { record, signed }: { record: LogRecord; signed: FenceSignature },
 ): void {
   if (!record.key) return
   const key = Buffer.from(record.key).toString()
   const place = `${record.topic}/${record.partition}/${signed.tenant}`
-  const before = highest.get(place) ?? 0
-  highest.set(place, Math.max(before, signed.epoch))
-  if (signed.epoch < before) overtaken.add(key)
-  else overtaken.delete(key)
+  const before = highest.get(place)
+  if (before && isSignedBefore(signed, before)) {
+    overtaken.add(key)
+    return
+  }
+  highest.set(place, signed)
+  overtaken.delete(key)
 }
 
 /**

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
+import { FATES } from '#kernel/domain/fate.ts'
 import { type Api, createApi, eventually } from '#test/support/api-caller.ts'
 import { findChromium, launchChromium } from '#test/support/chromium.ts'
 import { type HostProcess, startHost } from '#test/support/host-process.ts'
@@ -41,6 +42,7 @@ describe('the console page', { skip, concurrency: false }, () => {
     visit('en-GB', marksEvidence))
   it('finds quotes as a judge compares them, and joins those that meet', () =>
     visit('en-GB', findsQuotes))
+  it('shows in red only what somebody has to mend', () => visit('en-GB', tellsFaultsApart))
   it('tries the last event without waking anybody', () => visit('en-GB', triesTheLastEvent))
   it('pauses with a reason, and resumes', () => visit('en-GB', pausesAndResumes))
   it('shows the next activations in both zones, the rule in words, and tries one', () =>
@@ -101,6 +103,15 @@ async function marksEvidence(page: Page): Promise<void> {
   )
   const again = await openWay(page)
   await again.getByRole('button', { name: 'Wrong', pressed: true }).waitFor(WITHIN)
+}
+
+async function tellsFaultsApart(page: Page): Promise<void> {
+  const asked = JSON.stringify(FATES)
+  const classes: string[] = await page.evaluate(
+    `import('/trace.js').then(({ fateOf }) => ${asked}.map(fate => fateOf(fate).className))`,
+  )
+  const red = FATES.filter((_, at) => classes[at]?.split(' ').includes('stop'))
+  assert.deepEqual(red, ['not-entitled', 'evaluation-failed'])
 }
 
 async function findsQuotes(page: Page): Promise<void> {

@@ -89,7 +89,7 @@ function resultOf({ items, usage }) {
 
 function itemOf({ event, verdict, fate, stage, reason, details }, events) {
   const isSet = verdict?.evidence?.some(({ pointer }) => /^\/\d+\//.test(pointer))
-  const fell = fate === null ? el('b', { class: 'fate stop' }, words.noMatch) : fateOf(fate)
+  const fell = fate === null ? el('b', { class: 'fate calm' }, words.noMatch) : fateOf(fate)
   const why = [fate, stage && `(${stage})`, reason].filter(Boolean).join(' ')
   const hasDetails = details && Object.keys(details).length > 0
   return el(

@@ -5,10 +5,19 @@ import { codeOf, disclosure, el, factList, problemOf, quietOf, timeOf, zonedTime
 import { labelButtons, verdictOf } from './verdict.js'
 import { words } from './words.js'
 
-const TONES = { delivered: 'good', grouped: 'wait', held: 'wait' }
+/** What was held back as its owner wished is no fault; red is for what somebody has to mend. */
+const TONES = {
+  delivered: 'good',
+  grouped: 'wait',
+  held: 'wait',
+  'over-budget': 'wait',
+  storm: 'wait',
+  'evaluation-failed': 'stop',
+  'not-entitled': 'stop',
+}
 
 export const fateOf = fate =>
-  el('span', { class: `fate ${TONES[fate] ?? 'stop'}` }, words.fates[fate] ?? fate)
+  el('span', { class: `fate ${TONES[fate] ?? 'calm'}` }, words.fates[fate] ?? fate)
 
 /** A decision as one line that opens to the event's way. */
 export function lineOf(item, isNew) {

@@ -4,7 +4,7 @@ import { el, factList, quietOf } from './dom.js'
 import { atPointer, markedText, markOf, rangesOf } from './quotes.js'
 import { words } from './words.js'
 
-const TONES = { matched: 'good', 'not-matched': 'stop', failed: 'stop' }
+const TONES = { matched: 'good', 'not-matched': 'calm', failed: 'stop' }
 const ATTRIBUTES = ['type', 'source', 'subject']
 
 /** `events` are those that were judged. */

@@ -1,4 +1,4 @@
-/** What a file changes of policy, agents and sources; the API plans the subscriptions. */
+/** What a file changes of all kinds but subscriptions, which the API plans. */
 import { isDeepStrictEqual } from 'node:util'
 import { isClientError } from '#services/client/client-error.ts'
 import type { Client } from '#services/client/create-client.ts'
@@ -6,7 +6,7 @@ import { HIDDEN_SECRET, type Manifest } from './manifest.ts'
 
 export interface PlannedChange {
   action: 'create' | 'update' | 'unchanged'
-  kind: 'policy' | 'agent' | 'source'
+  kind: 'policy' | 'agent' | 'source' | 'connector'
   name: string
   /** Sends the change. */
   apply(): Promise<unknown>
@@ -14,7 +14,7 @@ export interface PlannedChange {
 
 /** Reads what is there and compares; changes nothing. */
 export async function planObjects(client: Client, manifest: Manifest): Promise<PlannedChange[]> {
-  const { policy, agents, sources } = manifest
+  const { policy, agents, sources, connectors } = manifest
   const plans: Omit<PlannedChange, 'action'>[] = []
   const reads: (() => Promise<object>)[] = []
   const wants: object[] = []
@@ -34,6 +34,10 @@ export async function planObjects(client: Client, manifest: Manifest): Promise<P
   for (const { name, spec } of sources) {
     const apply = () => client.sources.put(name, spec)
     add({ kind: 'source', name, apply }, () => client.sources.get(name), spec)
+  }
+  for (const { name, spec } of connectors) {
+    const apply = () => client.connectors.put(name, spec)
+    add({ kind: 'connector', name, apply }, () => client.connectors.get(name), spec)
   }
   const planned: PlannedChange[] = []
   for (const [at, plan] of plans.entries()) {
@@ -63,9 +67,11 @@ function actionOf(current: object | undefined, want: object): PlannedChange['act
  */
 function holds(current: unknown, want: unknown): boolean {
   if (current === HIDDEN_SECRET) return false
-  if (typeof want !== 'object' || want === null || Array.isArray(want)) {
-    return isDeepStrictEqual(current, want)
+  if (Array.isArray(want)) {
+    const isAsLong = Array.isArray(current) && current.length === want.length
+    return isAsLong && want.every((each, at) => holds(current[at], each))
   }
+  if (typeof want !== 'object' || want === null) return isDeepStrictEqual(current, want)
   if (typeof current !== 'object' || current === null) return false
   const members = new Map<string, unknown>(Object.entries(current))
   return Object.entries(want).every(([name, value]) => holds(members.get(name), value))

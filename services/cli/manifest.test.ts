@@ -8,6 +8,12 @@ name: s
 spec: { kind: webhook, verification: { scheme: github, secret: (stored encrypted) } }
 `
 
+const HIDDEN_AUTH = `
+kind: Connector
+name: c
+spec: { transport: http, auth: { scheme: bearer, secret: (stored encrypted) } }
+`
+
 const parse = (text: string) => parseManifest(text, 'file.yaml')
 
 describe('a manifest', () => {
@@ -50,6 +56,7 @@ spec: { agent: triage, instruction: Read it., on: {} }
     ['a list', '- a\n- b', /cannot be applied/, /kind/],
     ['broken YAML', 'kind: [', /file.yaml, line/, /YAML/],
     ['a secret that an export hid', HIDDEN, /secret of source s/, /env:NAME/],
+    ['a credential that an export hid', HIDDEN_AUTH, /secret of connector c/, /env:NAME/],
     ['aliases that multiply', bomb(), /file.yaml/, /.*/],
   ] as const) {
     it(`refuses ${what}, and says where it stands`, () => {

@@ -2,6 +2,7 @@
 import { LineCounter, parseAllDocuments } from 'yaml'
 import type {
   AgentInput,
+  ConnectorInput,
   PolicyInput,
   SourceInput,
   SubscriptionInput,
@@ -12,6 +13,7 @@ export interface Manifest {
   policy?: PolicyInput
   agents: { name: string; spec: AgentInput }[]
   sources: { name: string; spec: SourceInput }[]
+  connectors: { name: string; spec: ConnectorInput }[]
   subscriptions: SubscriptionInput[]
 }
 
@@ -20,7 +22,7 @@ export const HIDDEN_SECRET = '(stored encrypted)'
 
 const ALIASES_MAX = 100
 
-const KINDS = ['Policy', 'Agent', 'Source', 'Subscription'] as const
+const KINDS = ['Policy', 'Agent', 'Source', 'Connector', 'Subscription'] as const
 type ManifestKind = (typeof KINDS)[number]
 
 interface Item {
@@ -33,7 +35,7 @@ interface Item {
 
 /** Only the form is checked here; the API checks what is in `spec`. Throws `UsageError`. */
 export function parseManifest(text: string, file: string): Manifest {
-  const manifest: Manifest = { agents: [], sources: [], subscriptions: [] }
+  const manifest: Manifest = { agents: [], sources: [], connectors: [], subscriptions: [] }
   const seen = new Set<string>()
   for (const item of itemsOf(text, file)) {
     const id = `${item.kind} ${item.name}`.trim()
@@ -98,16 +100,22 @@ function add(manifest: Manifest, { kind, name, spec, where }: Item): void {
     manifest.subscriptions.push({ ...spec, name } as SubscriptionInput)
   }
   if (kind === 'Source') {
-    const { verification } = spec
-    if (isMapping(verification) && verification.secret === HIDDEN_SECRET) {
-      throw new UsageError(`${where}: the secret of source ${name} is not in the file.`, {
-        expected: 'secret: env:NAME, file:PATH or the secret',
-        came: HIDDEN_SECRET,
-        todo: 'An export never holds a secret: put a reference in its place.',
-      })
-    }
+    refuseHidden(spec.verification, `${where}: the secret of source ${name}`)
     manifest.sources.push({ name, spec: spec as unknown as SourceInput })
   }
+  if (kind === 'Connector') {
+    refuseHidden(spec.auth, `${where}: the secret of connector ${name}`)
+    manifest.connectors.push({ name, spec: spec as unknown as ConnectorInput })
+  }
+}
+
+function refuseHidden(holder: unknown, what: string): void {
+  if (!isMapping(holder) || holder.secret !== HIDDEN_SECRET) return
+  throw new UsageError(`${what} is not in the file.`, {
+    expected: 'secret: env:NAME, file:PATH or the secret',
+    came: HIDDEN_SECRET,
+    todo: 'An export never holds a secret: put a reference in its place.',
+  })
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

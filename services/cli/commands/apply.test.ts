@@ -18,6 +18,10 @@ kind: Source
 name: github
 spec: { kind: webhook, verification: { scheme: github, secret: env:GH } }
 ---
+kind: Connector
+name: tickets
+spec: { transport: stdio, command: tickets, allow: [{ operation: list_tickets }] }
+---
 kind: Subscription
 name: refunds
 spec: { agent: triage, instruction: Read it., on: {} }
@@ -29,13 +33,16 @@ interface Tried extends CliCall {
   changes: string[]
 }
 
-/** Calls against an API that knows the agent with its defaults, and no source. */
+/** Calls against an API that knows agent and connector with their defaults, and no source. */
 async function tried(argv: string[], file = FILE): Promise<Tried> {
   const agent = { id: 'triage', maxConcurrentLeases: 4, capabilities: { selfSubscribe: false } }
+  const allow = [{ operation: 'list_tickets', maxItems: 100, effect: 'write' }]
+  const connector = { id: 'tickets', transport: 'stdio', command: 'tickets', allow }
   const server = await scriptedServer(({ method, path }) => {
     if (method === 'PUT') return { body: {} }
     if (path === '/v1/policy') return { body: { zone: 'UTC', version: 0 } }
     if (path === '/v1/agents/triage') return { body: { ...agent, maxAttempts: 5 } }
+    if (path === '/v1/connectors/tickets') return { body: connector }
     if (path !== '/v1/apply') return problem(404, 'not-found')
     return { body: { items: [{ action: 'create', id: 's1', name: 'refunds' }] } }
   })
@@ -57,6 +64,7 @@ describe('ambit apply', () => {
     assert.match(stdout, /update +policy/)
     assert.match(stdout, /unchanged +agent +triage/)
     assert.match(stdout, /create +source +github/)
+    assert.match(stdout, /unchanged +connector +tickets/)
     assert.match(stdout, /create +subscription +refunds \(s1\)/)
   })
 
@@ -100,6 +108,7 @@ describe('ambit export', () => {
     const lists: Record<string, object[]> = {
       '/v1/agents': [{ id: 'triage', version: 1, maxAttempts: 5 }],
       '/v1/sources': [],
+      '/v1/connectors': [{ id: 'tickets', version: 2, transport: 'stdio', pins: {}, changed: {} }],
       '/v1/subscriptions': [stored],
     }
     const server = await scriptedServer(({ path }) =>
@@ -109,11 +118,12 @@ describe('ambit export', () => {
     )
     try {
       const { stdout } = await callCli(['export', '--url', server.url])
-      assert.equal(parseAllDocuments(stdout).length, 3)
+      assert.equal(parseAllDocuments(stdout).length, 4)
       assert.deepEqual(parseManifest(stdout, 'export'), {
         policy: { zone: 'UTC' },
         agents: [{ name: 'triage', spec: { maxAttempts: 5 } }],
         sources: [],
+        connectors: [{ name: 'tickets', spec: { transport: 'stdio' } }],
         subscriptions: [
           {
             ...{ name: 'refunds', agent: 'triage', owner: 'user:a', instruction: 'Read it.' },

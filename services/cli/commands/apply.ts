@@ -15,7 +15,7 @@ interface Row {
 
 /** `ambit apply -f FILE`. */
 export const apply: Command = {
-  summary: 'Make policy, agents, sources and subscriptions as a YAML file says.',
+  summary: 'Make policy, agents, sources, connectors and subscriptions as a YAML file says.',
   arguments: [],
   options: {
     file: { type: 'string', short: 'f', value: 'FILE', multiple: true, help: 'YAML; - is stdin.' },
@@ -24,9 +24,9 @@ export const apply: Command = {
     'managed-by': { type: 'string', value: 'LABEL', help: 'Label of the set. Default: apply' },
   },
   notes: [
-    'Documents: {kind: Policy, spec}, {kind: Agent|Source|Subscription, name, spec}; `spec` is',
-    'what the API takes. Subscriptions are matched by name among those with the same label, and',
-    'only those are ever pruned. `ambit export` writes such a file.',
+    'Documents: {kind: Policy, spec}, {kind: Agent|Source|Connector|Subscription, name, spec};',
+    '`spec` is what the API takes. Subscriptions are matched by name among those with the same',
+    'label, and only those are ever pruned. `ambit export` writes such a file.',
   ],
   async run(context) {
     const manifest = await readManifest(context)
@@ -68,11 +68,12 @@ async function readManifest({ flags, world }: CommandContext): Promise<Manifest>
     ...(policies[0] ? { policy: policies[0] } : {}),
     agents: texts.flatMap(({ agents }) => agents),
     sources: texts.flatMap(({ sources }) => sources),
+    connectors: texts.flatMap(({ connectors }) => connectors),
     subscriptions: texts.flatMap(({ subscriptions }) => subscriptions),
   }
 }
 
-/** First what subscriptions depend on: the policy, then agents and sources. */
+/** First what subscriptions depend on: the policy, then agents, sources and connectors. */
 async function applyObjects(
   { client, output }: CommandContext,
   manifest: Manifest,

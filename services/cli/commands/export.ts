@@ -21,15 +21,15 @@ const WRITTEN = [
 ] as const satisfies (keyof SubscriptionInput)[]
 
 /** Members of stored objects that the API adds and does not take back. */
-const ADDED = ['id', 'tenant', 'version', 'stopped', 'createdAt', 'updatedAt']
+const ADDED = ['id', 'tenant', 'version', 'stopped', 'createdAt', 'updatedAt', 'pins', 'changed']
 
 /** `ambit export`: what `ambit apply` takes. */
 export const exportObjects: Command = {
-  summary: 'Write policy, agents, sources and subscriptions as a YAML file for apply.',
+  summary: 'Write policy, agents, sources, connectors and subscriptions as a YAML file for apply.',
   arguments: [],
   options: {
     'managed-by': { type: 'string', value: 'LABEL', help: 'Only subscriptions of this label.' },
-    'subscriptions-only': { type: 'boolean', help: 'Leave policy, agents and sources out.' },
+    'subscriptions-only': { type: 'boolean', help: 'Only subscriptions.' },
   },
   notes: ['Secrets are never in it: where one was given inline, put a reference in its place.'],
   async run({ client, flags, output }) {
@@ -49,10 +49,12 @@ async function objectDocuments(client: Client): Promise<object[]> {
   const policy = await client.policy.get()
   const agents = await Array.fromAsync(client.agents.list.items())
   const sources = await Array.fromAsync(client.sources.list.items())
+  const connectors = await Array.fromAsync(client.connectors.list.items())
   return [
     { kind: 'Policy', spec: written(policy) },
     ...agents.map(agent => ({ kind: 'Agent', name: agent.id, spec: written(agent) })),
     ...sources.map(source => ({ kind: 'Source', name: source.id, spec: written(source) })),
+    ...connectors.map(each => ({ kind: 'Connector', name: each.id, spec: written(each) })),
   ]
 }
 

@@ -6,7 +6,8 @@
  *  3. a service -> kernel, schemas; never another service;
  *  4. topologies imports the deciders; no decider imports topologies;
  *  5. only host and main.ts name adapters;
- *  6. no cycles. (`index.ts` and `export *` are found by test/support/tidy.test.ts.)
+ *  6. no cycles; (`index.ts` and `export *` are found by test/support/tidy.test.ts)
+ *  7. a page in a browser imports its own folder and kernel/web.
  */
 
 const TESTS = '\\.test\\.ts$'
@@ -195,11 +196,11 @@ module.exports = {
       to: { path: '^services/kernel/adapters/' },
     },
     {
-      name: 'console-sees-the-api-only',
-      comment: '5. What the console knows, any client of the API can know.',
+      name: 'pages-see-the-api-only',
+      comment: '7. What a page knows, any client of the API can know; all pages share one folder.',
       severity: 'error',
-      from: { path: '^services/control-plane/web/', pathNot: TESTS },
-      to: { path: '.', pathNot: ['^services/control-plane/(web|api)/', '^services/client/'] },
+      from: { path: '^services/(control-plane|agent/page|kernel)/web/', pathNot: TESTS },
+      to: { path: '.', pathNot: '^services/(control-plane|agent/page|kernel)/web/' },
     },
     {
       name: 'product-imports-no-test',

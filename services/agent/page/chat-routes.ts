@@ -1,5 +1,4 @@
 /** The chat page at `/chat`, and the sessions that it shows. */
-import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -7,6 +6,7 @@ import { isPermitted, type Principal } from '#kernel/domain/principal.ts'
 import { AmbitError } from '#kernel/errors.ts'
 import type { Authenticate } from '#kernel/host/authenticate.ts'
 import type { HttpApp } from '#kernel/host/http-app.ts'
+import { servePage } from '#kernel/host/serve-page.ts'
 import type { SessionKey } from '../loop/session-store.ts'
 import type { Drafts } from './drafts.ts'
 import type { SessionView } from './session-view.ts'
@@ -26,30 +26,10 @@ export interface ChatWorld {
 }
 
 const FILES = {
-  '/chat': { file: 'chat.html', type: 'text/html; charset=utf-8' },
-  '/chat/chat.js': { file: 'chat.js', type: 'text/javascript; charset=utf-8' },
-  '/chat/words.js': { file: 'words.js', type: 'text/javascript; charset=utf-8' },
-  '/chat/chat.css': { file: 'chat.css', type: 'text/css; charset=utf-8' },
-} as const
-
-/** Nothing inline, nothing from elsewhere, nowhere to send a form, no frame around it. */
-const HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'cache-control': 'no-cache',
+  '/chat': 'chat.html',
+  '/chat/chat.js': 'chat.js',
+  '/chat/words.js': 'words.js',
+  '/chat/chat.css': 'chat.css',
 }
 
 const HEARTBEAT_MS = 15_000
@@ -60,14 +40,9 @@ const BEHIND_BYTES_MAX = 1024 * 1024
 
 const params = z.strictObject({ session: z.string().min(1).max(256) })
 
-/** Registers the page and its API; the files are read once. */
+/** Registers the page and its API. */
 export function chatRoutes(app: HttpApp, world: ChatWorld): void {
-  for (const [path, { file, type }] of Object.entries(FILES)) {
-    const bytes = readFileSync(new URL(`./web/${file}`, import.meta.url))
-    app.get(path, { schema: { hide: true } }, async (_request, reply) =>
-      reply.headers(HEADERS).type(type).send(bytes),
-    )
-  }
+  servePage(app, new URL('./web/', import.meta.url), FILES)
   app.get('/v1/agent', async request => {
     const { tenant } = await reader(world, request)
     const { agent, model, isMock } = world

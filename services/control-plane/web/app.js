@@ -2,19 +2,21 @@
  * The console. Everything that comes from outside is put on the page as text, never as markup.
  * The key lives in this tab's sessionStorage and travels in the Authorization header only.
  */
-import { ask, call, loadCurrency, session } from './api.js'
+import { access, ask } from '../../kernel/web/call.js'
+import { $ } from '../../kernel/web/dom.js'
+import { followStream } from '../../kernel/web/follow-stream.js'
+import { addressed, forgetKey, keepKey, knownKey } from '../../kernel/web/kept-key.js'
+import { translate } from '../../kernel/web/language.js'
+import { loadCurrency } from './api.js'
 import { forgetApprovals, loadApprovals } from './approvals.js'
-import { $ } from './dom.js'
 import { loadNotices, moreNotices } from './notices.js'
 import { loadSchedule } from './schedule.js'
 import { forgetSubscriptions, loadSubscriptions } from './subscriptions.js'
 import { loadSystem } from './system.js'
 import { lineOf, showWay } from './trace.js'
-import { translate, words } from './words.js'
+import { words } from './words.js'
 
-const KEY = 'ambit-key'
 const LINES_MAX = 200
-const RETRY_MS_MAX = 15_000
 /** What the clock brings changes without an event. */
 const CLOCK_MS = 60_000
 
@@ -55,39 +57,24 @@ async function loadEverything() {
 
 // --- The live stream
 
-/** Reads server-sent events; `fetch` is used because EventSource cannot send a key. */
-async function readStream(signal) {
-  const response = await call('/v1/stream', { signal })
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ''
-  // The lists are read once the stream is open, so that nothing falls between the two.
+/** The lists are read once the stream is open, so that nothing falls between the two. */
+async function onOpen() {
   await loadEverything()
   $('connection').textContent = words.connected
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    rest += value
-    const blocks = rest.split('\n\n')
-    rest = blocks.pop()
-    for (const block of blocks) onBlock(block)
-  }
 }
 
-function onBlock(block) {
-  const fields = Object.fromEntries(
-    block
-      .split('\n')
-      .map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
-  )
-  if (!fields.data) return
-  const item = JSON.parse(fields.data)
-  if (fields.event === 'decision') {
+function onEvent(name, item) {
+  if (name === 'decision') {
     addLine(item, { isNew: true })
     announce(`${item.event.type} ${words.fates[item.fate] ?? item.fate}`)
   }
-  if (fields.event === 'notice') loadNotices().catch(showError)
+  if (name === 'notice') loadNotices().catch(showError)
   refreshSoon()
   scheduleSoon()
+}
+
+function onAway() {
+  $('connection').textContent = words.away
 }
 
 /** Runs the work once, a while after the first of many calls. */
@@ -105,37 +92,23 @@ function soon(ms, work) {
 
 /** Panels change with what happens; once in two seconds is often enough. */
 const refreshSoon = soon(2000, () => {
-  if (session.key !== '') loadPanels().catch(showError)
+  if (access.key !== '') loadPanels().catch(showError)
 })
 
 /** What comes changes seldom, and is much to read. */
 const scheduleSoon = soon(10_000, () => {
-  if (session.key !== '') loadSchedule().catch(showError)
+  if (access.key !== '') loadSchedule().catch(showError)
 })
 
 /** Costs the server a look at every schedule. */
 const systemSoon = soon(1000, () => {
-  if (session.key !== '') loadSystem().catch(showError)
+  if (access.key !== '') loadSystem().catch(showError)
 })
 
 /** A screen reader hears one line in three seconds and not every one. */
 const announce = soon(3000, text => {
   $('announce').textContent = text
 })
-
-async function followForever(signal) {
-  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, RETRY_MS_MAX)) {
-    try {
-      await readStream(signal)
-      pause = 500
-    } catch (error) {
-      if (signal.aborted) return
-      if (error.status === 401 || error.status === 403) return signOut(error.message)
-    }
-    $('connection').textContent = words.away
-    await new Promise(resolve => setTimeout(resolve, pause))
-  }
-}
 
 // --- Key
 
@@ -144,19 +117,20 @@ function showError(error) {
 }
 
 function signIn(key) {
-  session.key = key
-  sessionStorage.setItem(KEY, key)
+  access.key = key
+  keepKey(key)
   $('sign-in').hidden = true
   for (const id of ['console', 'leave', 'sections']) $(id).hidden = false
   $('connection').textContent = words.connecting
   state.stop = new AbortController()
-  void followForever(state.stop.signal)
+  const { signal } = state.stop
+  void followStream({ path: '/v1/stream', signal, onOpen, onEvent, onAway, onRefused: signOut })
 }
 
 function signOut(message = '') {
   state.stop?.abort()
-  sessionStorage.removeItem(KEY)
-  session.key = ''
+  forgetKey()
+  access.key = ''
   for (const id of ['live', 'subscriptions', 'notices', 'asked', 'coming', 'missed', 'system']) {
     $(id).replaceChildren()
   }
@@ -169,15 +143,8 @@ function signOut(message = '') {
   $('key').focus()
 }
 
-/** A link may carry the key behind `#`, which browsers do not send; it leaves the address at once. */
-function takeKeyFromAddress() {
-  const key = new URLSearchParams(location.hash.slice(1)).get('key')
-  if (key) history.replaceState(null, '', location.pathname + location.search)
-  return key
-}
-
 function start() {
-  translate()
+  translate(words)
   $('sign-in').addEventListener('submit', event => {
     event.preventDefault()
     signIn($('key').value.trim())
@@ -194,7 +161,7 @@ function start() {
   setInterval(scheduleSoon, CLOCK_MS)
   setInterval(systemSoon, CLOCK_MS)
   const event = eventInAddress()
-  const key = takeKeyFromAddress() ?? sessionStorage.getItem(KEY)
+  const key = knownKey()
   if (key) signIn(key)
   else signOut()
   if (!key || !event) return
@@ -205,7 +172,7 @@ function start() {
 
 /** A link may name an event whose way is shown at once. */
 function eventInAddress() {
-  const { source, id } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
+  const { source, id } = addressed()
   return source && id ? { source, id } : null
 }
 

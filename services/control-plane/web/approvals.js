@@ -1,6 +1,8 @@
 /** What waits for a person: subscriptions to approve, matches to take or leave, questions of runs. */
-import { askAll, post, subscriptionPath } from './api.js'
-import { $, disclosure, el, quietOf, timeOf } from './dom.js'
+import { post } from '../../kernel/web/call.js'
+import { $, el, timeOf } from '../../kernel/web/dom.js'
+import { askAll, subscriptionPath } from './api.js'
+import { disclosure, quietOf } from './parts.js'
 import { showWay } from './trace.js'
 import { verdictOf } from './verdict.js'
 import { words } from './words.js'

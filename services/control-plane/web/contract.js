@@ -1,7 +1,9 @@
 /** What a subscription promises, in plain words. */
+import { el } from '../../kernel/web/dom.js'
+import { language } from '../../kernel/web/language.js'
 import { session } from './api.js'
-import { el, factList, zonedTimeOf } from './dom.js'
-import { language, words } from './words.js'
+import { factList, zonedTimeOf } from './parts.js'
+import { words } from './words.js'
 
 const UNITS = [
   ['day', 86_400_000],

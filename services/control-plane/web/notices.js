@@ -1,6 +1,6 @@
 /** Notices, each marked as seen by whoever looked. */
-import { ask, post } from './api.js'
-import { $, el, timeOf } from './dom.js'
+import { ask, post } from '../../kernel/web/call.js'
+import { $, el, timeOf } from '../../kernel/web/dom.js'
 import { words } from './words.js'
 
 const LIMIT_MAX = 200

@@ -1,5 +1,5 @@
 /** Finds what a judge quoted in the text that it read, and marks it. */
-import { el } from './dom.js'
+import { el } from '../../kernel/web/dom.js'
 import { words } from './words.js'
 
 const segments = new Intl.Segmenter('und', { granularity: 'grapheme' })

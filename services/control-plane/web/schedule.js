@@ -1,6 +1,7 @@
 /** What the clock and calendars will wake, and what they missed. */
+import { $, el, timeOf } from '../../kernel/web/dom.js'
 import { askAll, session } from './api.js'
-import { $, el, quietOf, timeOf, zonedTimeOf } from './dom.js'
+import { quietOf, zonedTimeOf } from './parts.js'
 import { words } from './words.js'
 
 /** Instants read for one answer, and shown of one subscription. */

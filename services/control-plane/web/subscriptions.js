@@ -1,7 +1,9 @@
 /** The subscriptions: each opens to its contract, its coming activations, a pause and a test. */
-import { ask, askAll, post, session, subscriptionPath } from './api.js'
+import { ask, post } from '../../kernel/web/call.js'
+import { $, el, timeOf } from '../../kernel/web/dom.js'
+import { askAll, session, subscriptionPath } from './api.js'
 import { contractOf, zoneOf } from './contract.js'
-import { $, el, factList, problemOf, quietOf, timeOf, zonedTimeOf } from './dom.js'
+import { factList, problemOf, quietOf, zonedTimeOf } from './parts.js'
 import { testNow } from './test-now.js'
 import { fateOf } from './trace.js'
 import { words } from './words.js'

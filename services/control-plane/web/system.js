@@ -1,6 +1,6 @@
 /** Planes, steps and services: how each is, and how far behind. */
-import { ask } from './api.js'
-import { $, el } from './dom.js'
+import { ask } from '../../kernel/web/call.js'
+import { $, el } from '../../kernel/web/dom.js'
 import { words } from './words.js'
 
 export async function loadSystem() {

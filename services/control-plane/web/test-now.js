@@ -1,6 +1,8 @@
 /** "Test now": an event tried on a saved subscription; nobody is woken. */
-import { ask, call, post, subscriptionPath } from './api.js'
-import { codeOf, el, factList, problemOf, quietOf } from './dom.js'
+import { ask, call, post } from '../../kernel/web/call.js'
+import { el } from '../../kernel/web/dom.js'
+import { subscriptionPath } from './api.js'
+import { codeOf, factList, problemOf, quietOf } from './parts.js'
 import { fateOf } from './trace.js'
 import { costOf, verdictOf } from './verdict.js'
 import { words } from './words.js'

@@ -1,7 +1,9 @@
 /** One event: what became of it, its way from source to run, and why it did not fire. */
-import { ask, askAll, nameOf, session, subscriptionPath } from './api.js'
+import { ask } from '../../kernel/web/call.js'
+import { el, timeOf } from '../../kernel/web/dom.js'
+import { askAll, nameOf, session, subscriptionPath } from './api.js'
 import { durationOf } from './contract.js'
-import { codeOf, disclosure, el, factList, problemOf, quietOf, timeOf, zonedTimeOf } from './dom.js'
+import { codeOf, disclosure, factList, problemOf, quietOf, zonedTimeOf } from './parts.js'
 import { labelButtons, verdictOf } from './verdict.js'
 import { words } from './words.js'
 

@@ -1,6 +1,8 @@
 /** A verdict as a person reads it: what was found, by whom, on which words, at what cost. */
-import { post, session } from './api.js'
-import { el, factList, quietOf } from './dom.js'
+import { post } from '../../kernel/web/call.js'
+import { el } from '../../kernel/web/dom.js'
+import { session } from './api.js'
+import { factList, quietOf } from './parts.js'
 import { atPointer, markedText, markOf, rangesOf } from './quotes.js'
 import { words } from './words.js'
 

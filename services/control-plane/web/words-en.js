@@ -3,16 +3,11 @@ export const words = {
   skip: 'Skip to what happens',
   sections: 'Parts of this page',
   chat: 'Chat',
-  leave: 'Forget the key',
-  key: 'API key',
   enter: 'Show what happens',
   keyStays:
     'At first it is in the file api-key of the data folder (.ambit). The key stays in this tab and is forgotten when it closes.',
   notConnected: 'Not connected',
   connecting: 'Connecting',
-  connected: 'Live',
-  away: 'Away; trying again',
-  answered: status => `The server answered ${status}.`,
 
   happens: 'What happens',
   happensHint: 'Every event that a subscription matched, newest first. Open one to see its way.',

@@ -3,16 +3,11 @@ export const words = {
   skip: 'Ir a lo que pasa',
   sections: 'Partes de esta página',
   chat: 'Chat',
-  leave: 'Olvidar la clave',
-  key: 'Clave de la API',
   enter: 'Ver lo que pasa',
   keyStays:
     'Al principio está en el archivo api-key de la carpeta de datos (.ambit). La clave se queda en esta pestaña y se olvida al cerrarla.',
   notConnected: 'Sin conexión',
   connecting: 'Conectando',
-  connected: 'En directo',
-  away: 'Sin conexión; se vuelve a intentar',
-  answered: status => `El servidor respondió ${status}.`,
 
   happens: 'Lo que pasa',
   happensHint:

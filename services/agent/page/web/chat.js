@@ -2,36 +2,15 @@
  * The chat page. Everything that comes from outside is put on the page as text, never as markup.
  * The key lives in this tab's sessionStorage and travels in the Authorization header only.
  */
-import { language, words } from './words.js'
+import { access, ask, post } from '../../../kernel/web/call.js'
+import { $, el, timeOf } from '../../../kernel/web/dom.js'
+import { followStream } from '../../../kernel/web/follow-stream.js'
+import { addressed, forgetKey, keepKey, knownKey } from '../../../kernel/web/kept-key.js'
+import { translate } from '../../../kernel/web/language.js'
+import { words } from './words.js'
 
-const KEY = 'ambit-key'
 const SESSION = 'ambit-chat-session'
-const RETRY_MS_MAX = 15_000
-
-const $ = id => document.getElementById(id)
-const state = { key: '', agent: 'assistant', session: '', pending: [], shown: '', stop: null }
-
-/** Makes an element; children are elements or texts. */
-function el(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
-  made.append(...children.filter(child => child !== null && child !== undefined))
-  return made
-}
-
-async function call(path, options = {}) {
-  const response = await fetch(path, {
-    ...options,
-    headers: { authorization: `Bearer ${state.key}`, ...options.headers },
-    cache: 'no-store',
-    credentials: 'omit',
-  })
-  if (response.ok) return response
-  const problem = await response.json().catch(() => ({}))
-  const error = new Error(problem.detail ?? `The server answered ${response.status}.`)
-  error.status = response.status
-  throw error
-}
+const state = { agent: 'assistant', session: '', pending: [], shown: '', stop: null }
 
 // --- What is shown
 
@@ -112,10 +91,10 @@ function showCause(cause) {
 
 async function say(text) {
   $('error').textContent = ''
-  const body = JSON.stringify({ session: state.session, kind: 'turn', input: { text } })
-  const headers = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() }
+  const body = { session: state.session, kind: 'turn', input: { text } }
+  const headers = { 'idempotency-key': crypto.randomUUID() }
   const path = `/v1/mailboxes/${encodeURIComponent(state.agent)}/continuations`
-  const { id } = await (await call(path, { method: 'POST', body, headers })).json()
+  const { id } = await (await post(path, body, headers)).json()
   state.pending.push({ id, text })
   if (state.view) show(state.view)
 }
@@ -133,46 +112,19 @@ function onSay(event) {
 
 // --- The live stream
 
-/** Reads server-sent events; `fetch` is used because EventSource cannot send a key. */
-async function readStream(signal) {
-  const path = `/v1/agent/sessions/${encodeURIComponent(state.session)}/stream`
-  const response = await call(path, { signal })
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ''
+function onOpen() {
   $('connection').textContent = words.connected
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    rest += value
-    const blocks = rest.split('\n\n')
-    rest = blocks.pop()
-    for (const block of blocks) onBlock(block)
-  }
 }
 
-function onBlock(block) {
-  const lines = block.split('\n')
-  const data = lines.find(line => line.startsWith('data: '))
-  if (!data) return
-  const value = JSON.parse(data.slice('data: '.length))
-  if (lines.includes('event: draft')) return showDraft(value)
+function onEvent(name, value) {
+  if (name === 'draft') return showDraft(value)
   state.view = value
   show(value)
 }
 
-async function followForever(signal) {
-  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, RETRY_MS_MAX)) {
-    try {
-      await readStream(signal)
-      pause = 500
-    } catch (error) {
-      if (signal.aborted) return
-      if (error.status === 401 || error.status === 403) return signOut(error.message)
-    }
-    showDraft(null)
-    $('connection').textContent = words.away
-    await new Promise(resolve => setTimeout(resolve, pause))
-  }
+function onAway() {
+  showDraft(null)
+  $('connection').textContent = words.away
 }
 
 // --- Sessions and key
@@ -186,31 +138,32 @@ function openSession(session) {
   $('log').replaceChildren()
   showDraft(null)
   state.stop = new AbortController()
-  void followForever(state.stop.signal)
+  const path = `/v1/agent/sessions/${encodeURIComponent(session)}/stream`
+  const { signal } = state.stop
+  void followStream({ path, signal, onOpen, onEvent, onAway, onRefused: signOut })
 }
 
 async function loadAgent() {
-  const { agent, mode, model, sessions } = await (await call('/v1/agent')).json()
+  const { agent, mode, model, sessions } = await ask('/v1/agent')
   state.agent = agent
   $('mode').textContent = mode === 'mock' ? words.mock : `${words.real}${model}`
   $('sessions').hidden = sessions.length === 0
   $('session-list').replaceChildren(
     ...sessions.map(({ session, at, isWoken }) => {
       const link = el('a', { href: `#${new URLSearchParams({ session })}` }, session)
-      const time = new Date(at).toLocaleString(language)
-      return el('li', {}, link, ` ${time}${isWoken ? ` · ${words.woken}` : ''}`)
+      return el('li', {}, link, ' ', timeOf(at), isWoken ? ` · ${words.woken}` : '')
     }),
   )
 }
 
 async function signIn(key) {
-  state.key = key
+  access.key = key
   try {
     await loadAgent()
   } catch (error) {
     return signOut(error.message)
   }
-  sessionStorage.setItem(KEY, key)
+  keepKey(key)
   for (const id of ['chat', 'leave', 'fresh']) $(id).hidden = false
   $('sign-in').hidden = true
   openSession(sessionInAddress() ?? sessionStorage.getItem(SESSION) ?? newSession())
@@ -219,8 +172,8 @@ async function signIn(key) {
 
 function signOut(message = '') {
   state.stop?.abort()
-  sessionStorage.removeItem(KEY)
-  state.key = ''
+  forgetKey()
+  access.key = ''
   for (const id of ['chat', 'leave', 'fresh']) $(id).hidden = true
   $('sign-in').hidden = false
   $('sign-in-error').textContent = message
@@ -229,29 +182,10 @@ function signOut(message = '') {
 }
 
 const newSession = () => `chat-${crypto.randomUUID()}`
-const sessionInAddress = () => new URLSearchParams(location.hash.slice(1)).get('session')
-
-/** A link may carry the key behind `#`, which browsers do not send; it leaves the address at once. */
-function takeKeyFromAddress() {
-  const given = new URLSearchParams(location.hash.slice(1))
-  const key = given.get('key')
-  given.delete('key')
-  if (key) history.replaceState(null, '', `${location.pathname}#${given}`)
-  return key
-}
-
-function translate() {
-  document.documentElement.lang = language
-  for (const element of document.querySelectorAll('[data-word]')) {
-    element.textContent = words[element.dataset.word]
-  }
-  $('log').setAttribute('aria-label', words.conversation)
-  $('operations').setAttribute('aria-label', words.operations)
-  $('sessions').setAttribute('aria-label', words.sessions)
-}
+const sessionInAddress = () => addressed().session
 
 function start() {
-  translate()
+  translate(words)
   $('sign-in').addEventListener('submit', event => {
     event.preventDefault()
     const key = $('key').value.trim()
@@ -271,9 +205,9 @@ function start() {
   })
   addEventListener('hashchange', () => {
     const session = sessionInAddress()
-    if (session && state.key) openSession(session)
+    if (session && access.key) openSession(session)
   })
-  const key = takeKeyFromAddress() ?? sessionStorage.getItem(KEY)
+  const key = knownKey()
   if (key) void signIn(key)
   else signOut()
 }

@@ -1,5 +1,8 @@
 /** The page's words in English and Spanish. States and summaries are names and stay as they are. */
-const WORDS = {
+import { language, sharedWords } from '../../../kernel/web/language.js'
+
+/** By language. */
+export const WORDS = {
   en: {
     title: 'Assistant',
     conversation: 'Conversation',
@@ -9,14 +12,10 @@ const WORDS = {
     send: 'Send',
     console: 'Console',
     fresh: 'New conversation',
-    leave: 'Forget the key',
-    key: 'API key',
     enter: 'Start',
     keyStays: 'The key stays in this tab and is forgotten when it closes.',
     delivery: 'Delivery',
     noOperations: 'Nothing is going on.',
-    connected: 'Live',
-    away: 'Away; trying again',
     thinking: 'The assistant is answering…',
     you: 'You',
     assistant: 'Assistant',
@@ -36,14 +35,10 @@ const WORDS = {
     send: 'Enviar',
     console: 'Consola',
     fresh: 'Conversación nueva',
-    leave: 'Olvidar la clave',
-    key: 'Clave de la API',
     enter: 'Empezar',
     keyStays: 'La clave se queda en esta pestaña y se olvida al cerrarla.',
     delivery: 'Entrega',
     noOperations: 'No hay nada en marcha.',
-    connected: 'En directo',
-    away: 'Sin conexión; se vuelve a intentar',
     thinking: 'El asistente está respondiendo…',
     you: 'Tú',
     assistant: 'Asistente',
@@ -56,8 +51,5 @@ const WORDS = {
   },
 }
 
-/** By the browser's language. */
-export const language = navigator.language.toLowerCase().startsWith('es') ? 'es' : 'en'
-
-/** The words of that language. */
-export const words = WORDS[language]
+/** In the language of the page. */
+export const words = { ...sharedWords, ...WORDS[language] }

@@ -51,14 +51,14 @@ describe('the chat page', { skip }, () => {
     assert.match(await textOf(chat.assistant.first()), /Activo 5 accesos\. Te aviso al cerrar\./)
     assert.ok(performance.now() - asked < DELAY_MS, 'accepted before the HTTP call ended')
     await chat.operations.nth(4).waitFor(WITHIN)
-    assert.match(await textOf(chat.operations.nth(0)), /Notion.*(accepted|running)/s)
+    assert.match(await textOf(chat.operations.nth(0)), /Notion.*(aceptada|en marcha)/s)
 
     await chat.say('Que es un webhook?')
     await chat.assistant.nth(1).waitFor(WITHIN)
     assert.match(await textOf(chat.assistant.nth(1)), /^Un webhook es/)
     const states = await chat.operations.allTextContents()
     assert.ok(
-      states.some(text => /running/.test(text)),
+      states.some(text => /en marcha/.test(text)),
       'the answer came while work went on',
     )
 
@@ -71,9 +71,9 @@ describe('the chat page', { skip }, () => {
     for (const name of ['Notion', 'GitHub', 'Jira', 'Figma', 'Slack']) {
       assert.ok(closing.includes(name), `${name} is in the one closing`)
     }
-    await page.locator('#summary', { hasText: 'proactive' }).waitFor(WITHIN)
+    await page.locator('#summary', { hasText: 'contada por iniciativa propia' }).waitFor(WITHIN)
     for (const text of await chat.operations.allTextContents()) {
-      assert.match(text, /proactively_notified/)
+      assert.match(text, /contada por iniciativa propia/)
     }
     assert.equal(await chat.user.count(), 3)
     assert.equal(await chat.assistant.count(), 4)

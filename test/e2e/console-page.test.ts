@@ -198,7 +198,7 @@ async function showsARun(page: Page): Promise<void> {
   await way.getByText('Stopped because').waitFor(WITHIN)
   const text = await textOf(way)
   assert.match(text, /Was due.*Missed before it0/s)
-  assert.match(text, /Stopped becausefinal-message.*Tool calls2.*12 tokens in, 3 tokens out/s)
+  assert.match(text, /Stopped becauseit answered.*Tool calls2.*12 tokens in, 3 tokens out/s)
 }
 
 async function answersAQuestion(page: Page): Promise<void> {
@@ -263,6 +263,7 @@ async function decidesInSpanish(): Promise<void> {
     assert.equal((await api.subscription(id)).state.approval, 'approved')
     const way = await openWay(page)
     assert.match(await textOf(way.locator('figure.untrusted')), /Contenido no fiable/)
+    assert.match(await textOf(way), /despertó al agente \(entrega: nada lo impedía\)/)
     const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
     assert.equal(isWide, false, 'nothing scrolls sideways')
     assert.equal(await page.getByRole('link', { name: 'Chat' }).getAttribute('href'), '/chat')

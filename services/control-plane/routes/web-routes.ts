@@ -6,6 +6,8 @@ const FILES = [
   'api.js',
   'app.js',
   'approvals.js',
+  'codes-en.js',
+  'codes-es.js',
   'contract.js',
   'notices.js',
   'parts.js',

@@ -3,7 +3,7 @@ import { el } from '../../kernel/web/dom.js'
 import { language } from '../../kernel/web/language.js'
 import { session } from './api.js'
 import { factList, zonedTimeOf } from './parts.js'
-import { words } from './words.js'
+import { inWords, words } from './words.js'
 
 const UNITS = [
   ['day', 86_400_000],
@@ -113,7 +113,9 @@ function boundsOf({ cooldownMs, cooldownRule, group, concurrency, rate, storm, .
     group ? limit.group(groupOf(group)) : null,
     maxOccurrences ? limit.maxOccurrences(maxOccurrences) : null,
     maxEventAgeMs ? limit.maxAge(durationOf(maxEventAgeMs)) : null,
-    concurrency?.max ? limit.concurrency(concurrency.max, concurrency.overlap) : null,
+    concurrency?.max
+      ? limit.concurrency(concurrency.max, inWords('overlaps', concurrency.overlap))
+      : null,
     rate ? limit.rate(rate.perMinute) : null,
     storm ? limit.storm(storm.max, durationOf(storm.windowMs)) : null,
   ]

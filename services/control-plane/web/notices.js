@@ -1,7 +1,7 @@
 /** Notices, each marked as seen by whoever looked. */
 import { ask, post } from '../../kernel/web/call.js'
 import { $, el, timeOf } from '../../kernel/web/dom.js'
-import { words } from './words.js'
+import { inWords, words } from './words.js'
 
 const LIMIT_MAX = 200
 /** How many are shown: the newest few until somebody asks for more. */
@@ -19,7 +19,7 @@ export function moreNotices() {
   return loadNotices()
 }
 
-function noticeOf({ id, severity, text, at, ackAt }) {
+function noticeOf({ id, kind, severity, text, at, ackAt }) {
   const acknowledge = async () => {
     try {
       await post(`/v1/notices/${encodeURIComponent(id)}/ack`)
@@ -34,7 +34,9 @@ function noticeOf({ id, severity, text, at, ackAt }) {
     'li',
     {},
     el('span', { class: `fate ${tone}` }, words.severities[severity] ?? severity),
-    ` ${text} `,
+    ' ',
+    el('b', {}, inWords('notices', kind)),
+    `: ${text} `,
     timeOf(at),
     ' ',
     ackAt

@@ -2,7 +2,7 @@
 import { $, el, timeOf } from '../../kernel/web/dom.js'
 import { askAll, session } from './api.js'
 import { quietOf, zonedTimeOf } from './parts.js'
-import { words } from './words.js'
+import { inWords, words } from './words.js'
 
 /** Instants read for one answer, and shown of one subscription. */
 const ROWS_MAX = 600
@@ -44,7 +44,7 @@ function missedOf({ name, agent, from, at, count, reason }) {
     el('b', {}, name),
     ` → ${agent} · `,
     el('span', { class: 'fate wait' }, words.missedCount(count)),
-    ` (${reason}) `,
+    ` (${inWords('missed', reason)}) `,
     timeOf(from),
     ...(from === at ? [] : [' – ', timeOf(at)]),
   )

@@ -5,7 +5,7 @@ import { subscriptionPath } from './api.js'
 import { codeOf, factList, problemOf, quietOf } from './parts.js'
 import { fateOf } from './trace.js'
 import { costOf, verdictOf } from './verdict.js'
-import { words } from './words.js'
+import { inWords, words } from './words.js'
 
 const ASK_AGAIN_MS = 2000
 const ASKED_MAX = 30
@@ -92,7 +92,7 @@ function resultOf({ items, usage }) {
 function itemOf({ event, verdict, fate, stage, reason, details }, events) {
   const isSet = verdict?.evidence?.some(({ pointer }) => /^\/\d+\//.test(pointer))
   const fell = fate === null ? el('b', { class: 'fate calm' }, words.noMatch) : fateOf(fate)
-  const why = [fate, stage && `(${stage})`, reason].filter(Boolean).join(' ')
+  const why = [stage && inWords('stages', stage), reason && inWords('reasons', reason)]
   const hasDetails = details && Object.keys(details).length > 0
   return el(
     'div',
@@ -100,7 +100,7 @@ function itemOf({ event, verdict, fate, stage, reason, details }, events) {
     factList([
       [words.eventId, event.id],
       [words.wouldBe, fell],
-      [words.reason, why],
+      [words.reason, why.filter(Boolean).join(': ')],
     ]),
     verdict ? verdictOf(verdict, isSet ? events : [event]) : null,
     hasDetails ? el('details', {}, el('summary', {}, words.facts), codeOf(details)) : null,

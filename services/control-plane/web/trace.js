@@ -5,7 +5,7 @@ import { askAll, nameOf, session, subscriptionPath } from './api.js'
 import { durationOf } from './contract.js'
 import { codeOf, disclosure, factList, problemOf, quietOf, zonedTimeOf } from './parts.js'
 import { labelButtons, verdictOf } from './verdict.js'
-import { words } from './words.js'
+import { inWords, words } from './words.js'
 
 /** What was held back as its owner wished is no fault; red is for what somebody has to mend. */
 const TONES = {
@@ -21,9 +21,15 @@ const TONES = {
 export const fateOf = fate =>
   el('span', { class: `fate ${TONES[fate] ?? 'calm'}` }, words.fates[fate] ?? fate)
 
+/** Stage and reason in words; the codes, by which the API is asked, on pointing at them. */
+function whyOf({ fate, stage, reason }) {
+  const said = `${inWords('stages', stage)}: ${inWords('reasons', reason)}`
+  return el('span', { title: `${fate} (${stage}): ${reason}` }, said)
+}
+
 /** A decision as one line that opens to the event's way. */
 export function lineOf(item, isNew) {
-  const { event, fate, reason, stage, repeats } = item
+  const { event, fate, repeats } = item
   const way = el('div')
   const open = () => details.open && way.childElementCount === 0 && showWay(way, event, item)
   const details = el(
@@ -40,7 +46,7 @@ export function lineOf(item, isNew) {
       ` · ${nameOf(item.subscription)}`,
       repeats > 0 ? words.cameTimes(repeats + 1) : '',
     ),
-    quietOf(`${event.source} ${event.id} · ${fate} (${stage}): ${reason}`),
+    quietOf(`${event.source} ${event.id} · `, whyOf(item)),
     way,
   )
   const line = el('li', { class: isNew ? 'new' : '' }, details)
@@ -85,8 +91,21 @@ function hopOf(hop, event, labels) {
   const name = hop.subscription ? nameOf(hop.subscription) : ''
   const ended = hop.run?.stopReason ?? hop.reason ?? hop.state
   const say = words.hops[hop.hop]
-  const sentence = say ? say({ ...hop, name, ended }) : hop.hop
+  const sentence = say
+    ? say({ ...hop, ...saidOf(hop), name, ended: inWords('ends', ended) })
+    : hop.hop
   return el('li', {}, timeOf(hop.at), ' ', sentence, ...factsOf(hop, event, labels))
+}
+
+/** The codes of a hop in words. */
+function saidOf({ fate, stage, reason, state, decision }) {
+  return {
+    fate: words.fates[fate] ?? fate,
+    stage: inWords('stages', stage),
+    reason: inWords('reasons', reason),
+    state: inWords('messages', state),
+    decision: inWords('answers', decision),
+  }
 }
 
 function factsOf(hop, event, labels) {
@@ -102,9 +121,11 @@ function factsOf(hop, event, labels) {
 
 function runFacts({ stopReason, error, usage, iterations, calls = [], toolCalls, by }) {
   const { inputTokens: input = 0, outputTokens: output = 0 } = usage ?? {}
-  const named = calls.map(({ tool, outcome }) => (outcome ? `${tool} (${outcome})` : tool))
+  const named = calls.map(({ tool, outcome }) =>
+    outcome ? `${tool} (${inWords('calls', outcome)})` : tool,
+  )
   return factList([
-    [words.stopReason, stopReason],
+    [words.stopReason, inWords('ends', stopReason)],
     [words.problem, error ? (error.message ?? JSON.stringify(error)) : null],
     [words.toolCalls, named.length > 0 ? named.join(', ') : `${toolCalls || words.none}`],
     [words.iterations, iterations ? `${iterations}` : null],
@@ -139,17 +160,24 @@ function whyNot(event, subscription, title) {
 const whyFor = (event, subscription, name) => whyNot(event, subscription, words.whyFor(name))
 
 function stepOf({ step, outcome, expected, actual, reason }) {
-  const head = el('span', { class: `fate ${STEP_TONES[outcome] ?? 'quiet'}` }, outcome)
+  const tone = STEP_TONES[outcome] ?? 'quiet'
+  const head = el('span', { class: `fate ${tone}` }, inWords('stepOutcomes', outcome))
   const more = outcome === 'failed' || outcome === 'waiting'
   return el(
     'li',
     {},
     head,
-    ` ${step}`,
-    reason ? `: ${reason}` : '',
+    ` ${stepName(step)}`,
+    reason ? `: ${inWords('reasons', reason)}` : '',
     more ? quietOf(words.expected) : null,
     more ? codeOf(expected) : null,
     more ? quietOf(words.found) : null,
     more ? codeOf(actual) : null,
   )
+}
+
+/** A step is one of matching, a filter by its number, or a stage of the guard. */
+function stepName(step) {
+  const [, filter] = /^filters\/(\d+)$/.exec(step) ?? []
+  return filter ? words.filterStep(Number(filter) + 1) : inWords('stages', inWords('steps', step))
 }

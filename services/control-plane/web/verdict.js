@@ -4,7 +4,7 @@ import { el } from '../../kernel/web/dom.js'
 import { session } from './api.js'
 import { factList, quietOf } from './parts.js'
 import { atPointer, markedText, markOf, rangesOf } from './quotes.js'
-import { words } from './words.js'
+import { inWords, words } from './words.js'
 
 const TONES = { matched: 'good', 'not-matched': 'calm', failed: 'stop' }
 const ATTRIBUTES = ['type', 'source', 'subject']
@@ -21,13 +21,15 @@ export function verdictOf(verdict, events) {
       [words.outcome, el('b', { class: `fate ${tone}` }, words.outcomes[outcome] ?? outcome)],
       [words.confidence, isJudged ? words.confidenceOf(confidence) : null],
       [words.model, modelOf(model)],
-      [words.answeredBy, answer ? words.answeredWith(answer) : null],
+      [words.answeredBy, answer ? words.answeredWith(answeredBy(answer)) : null],
       [words.cost, usage ? `${costOf(usage)}${cached ? `; ${words.fromCache}` : ''}` : null],
       [words.judgeReason, reason],
     ]),
     ...evidenceOf(evidence ?? [], events),
   )
 }
+
+const answeredBy = ({ by, decision }) => ({ by, decision: inWords('answers', decision) })
 
 function modelOf(model) {
   if (model !== 'offline') return model

@@ -23,6 +23,7 @@ export const words = {
   facts: 'Facts',
   whyNot: 'Why not?',
   whyFor: name => `Why, or why not, for ${name}?`,
+  filterStep: number => `filter ${number}`,
   expected: 'expected',
   found: 'found',
 
@@ -47,7 +48,7 @@ export const words = {
     matched: ({ name, version }) => `${name} matched it (version ${version}).`,
     verdict: ({ name }) => `${name}: its condition was judged.`,
     answered: ({ name, by, decision }) => `${name}: ${by} answered: ${decision}.`,
-    decided: ({ name, fate, stage, reason }) => `${name}: ${fate} (${stage}), ${reason}.`,
+    decided: ({ name, fate, stage, reason }) => `${name}: ${fate} (${stage}: ${reason}).`,
     message: ({ agent, state }) => `A message lies in the mailbox of ${agent}; it is ${state}.`,
     leased: ({ executor, attempt }) => `${executor ?? 'An executor'} took it, attempt ${attempt}.`,
     run: ({ attempt, ended }) => `Attempt ${attempt} ended: ${ended}.`,

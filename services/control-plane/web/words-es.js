@@ -24,6 +24,7 @@ export const words = {
   facts: 'Datos',
   whyNot: '¿Por qué no?',
   whyFor: name => `¿Por qué, o por qué no, para ${name}?`,
+  filterStep: number => `filtro ${number}`,
   expected: 'se esperaba',
   found: 'se encontró',
 
@@ -48,7 +49,7 @@ export const words = {
     matched: ({ name, version }) => `Encajó con ${name} (versión ${version}).`,
     verdict: ({ name }) => `${name}: se juzgó su condición.`,
     answered: ({ name, by, decision }) => `${name}: ${by} respondió: ${decision}.`,
-    decided: ({ name, fate, stage, reason }) => `${name}: ${fate} (${stage}), ${reason}.`,
+    decided: ({ name, fate, stage, reason }) => `${name}: ${fate} (${stage}: ${reason}).`,
     message: ({ agent, state }) => `Hay un mensaje en el buzón de ${agent}; está ${state}.`,
     leased: ({ executor, attempt }) => `${executor ?? 'Un ejecutor'} lo tomó, intento ${attempt}.`,
     run: ({ attempt, ended }) => `El intento ${attempt} terminó: ${ended}.`,
@@ -64,7 +65,7 @@ export const words = {
   confidenceOf: value => `${value}, según declara el modelo; no es una probabilidad`,
   model: 'Modelo',
   lexicalJudge: 'juez léxico; no se preguntó a ningún modelo',
-  offline: 'offline',
+  offline: 'sin modelo',
   cost: 'Coste',
   costOfAll: 'Coste de todo',
   costOf: ({ calls, tokens, money }) =>

@@ -24,7 +24,8 @@ function show(view) {
   const last = messages.at(-1)
   if (last?.role === 'assistant' && last.messageId === state.drafted) showDraft(null)
   $('busy').textContent = messages.at(-1)?.role === 'user' ? words.thinking : ''
-  $('summary').textContent = view.summary
+  $('summary').textContent = words.summaries[view.summary] ?? view.summary
+  $('summary').dataset.summary = view.summary
   $('operation-list').replaceChildren(...view.operations.map(operationOf))
   $('no-operations').hidden = view.operations.length > 0
   showCause(view.cause)
@@ -67,7 +68,7 @@ function operationOf({ tool, target, state: stands, attempts, delivery }) {
     { 'data-state': stands, ...(delivery ? { 'data-delivery': delivery } : {}) },
     el('span', { class: 'target' }, target),
     ' ',
-    el('span', { class: 'state' }, stands),
+    el('span', { class: 'state' }, words.states[stands] ?? stands),
     el(
       'span',
       { class: 'quiet' },

@@ -1,4 +1,4 @@
-/** The page's words in English and Spanish. States and summaries are names and stay as they are. */
+/** The page's words in English and Spanish. */
 import { language, sharedWords } from '../../../kernel/web/language.js'
 
 /** By language. */
@@ -25,6 +25,23 @@ export const WORDS = {
     trace: 'see the trace of ',
     woken: 'woken',
     attempt: 'attempt ',
+    states: {
+      accepted: 'accepted',
+      running: 'running',
+      retrying: 'trying again',
+      queued_for_sync: 'done, to be told',
+      failed: 'failed',
+      proactively_notified: 'told on its own',
+      consumed_next_turn: 'told in an answer',
+    },
+    summaries: {
+      waiting: 'work goes on',
+      aggregating: 'some of it has ended',
+      queued_final: 'all has ended, to be told',
+      proactive: 'told on its own',
+      next_turn: 'told in an answer',
+      idle: 'nothing to tell',
+    },
   },
   es: {
     title: 'Asistente',
@@ -48,6 +65,23 @@ export const WORDS = {
     trace: 'ver la traza de ',
     woken: 'despertada',
     attempt: 'intento ',
+    states: {
+      accepted: 'aceptada',
+      running: 'en marcha',
+      retrying: 'se reintenta',
+      queued_for_sync: 'hecha, por contar',
+      failed: 'fallida',
+      proactively_notified: 'contada por iniciativa propia',
+      consumed_next_turn: 'contada en una respuesta',
+    },
+    summaries: {
+      waiting: 'hay trabajo en marcha',
+      aggregating: 'una parte ha terminado',
+      queued_final: 'todo ha terminado, por contar',
+      proactive: 'contada por iniciativa propia',
+      next_turn: 'contada en una respuesta',
+      idle: 'nada que contar',
+    },
   },
 }
 

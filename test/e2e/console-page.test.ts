@@ -110,8 +110,16 @@ async function tellsFaultsApart(page: Page): Promise<void> {
   const classes: string[] = await page.evaluate(
     `import('/trace.js').then(({ fateOf }) => ${asked}.map(fate => fateOf(fate).className))`,
   )
-  const red = FATES.filter((_, at) => classes[at]?.split(' ').includes('stop'))
-  assert.deepEqual(red, ['not-entitled', 'evaluation-failed'])
+  const steps: string[] = await page.evaluate(
+    `import('/trace.js').then(({ stepOf }) => ${asked}.map(fate => {
+      const step = { step: 'state', outcome: 'failed', expected: null, actual: { fate } }
+      return stepOf(step).querySelector('.fate').className
+    }))`,
+  )
+  for (const shown of [classes, steps]) {
+    const red = FATES.filter((_, at) => shown[at]?.split(' ').includes('stop'))
+    assert.deepEqual(red, ['not-entitled', 'evaluation-failed'])
+  }
 }
 
 async function findsQuotes(page: Page): Promise<void> {

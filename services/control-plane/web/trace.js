@@ -148,7 +148,13 @@ function scheduledFacts({ data }) {
   ]
 }
 
-const STEP_TONES = { passed: 'good', waiting: 'wait', failed: 'stop' }
+const STEP_TONES = { passed: 'good', waiting: 'wait' }
+
+/** A step that ended the way as its owner wished is no fault either. */
+function toneOf({ outcome, actual }) {
+  if (outcome !== 'failed') return STEP_TONES[outcome] ?? 'quiet'
+  return actual?.outcome === 'failed' || TONES[actual?.fate] === 'stop' ? 'stop' : 'wait'
+}
 
 function whyNot(event, subscription, title) {
   return disclosure(title, async () => {
@@ -159,8 +165,8 @@ function whyNot(event, subscription, title) {
 
 const whyFor = (event, subscription, name) => whyNot(event, subscription, words.whyFor(name))
 
-function stepOf({ step, outcome, expected, actual, reason }) {
-  const tone = STEP_TONES[outcome] ?? 'quiet'
+export function stepOf({ step, outcome, expected, actual, reason }) {
+  const tone = toneOf({ outcome, actual })
   const head = el('span', { class: `fate ${tone}` }, inWords('stepOutcomes', outcome))
   const more = outcome === 'failed' || outcome === 'waiting'
   return el(

@@ -143,7 +143,7 @@ function servePage(parts: Parts) {
   })
   chatRoutes(app, {
     ...{ authenticate: platform.authenticate, agent: settings.AGENT_ID, model: model.name, isMock },
-    ...{ drafts, watch },
+    ...{ drafts, watch, clock: platform.clock },
     view: key =>
       sessionView({
         ...{ session: key.session, agent: settings.AGENT_ID, model: model.name },

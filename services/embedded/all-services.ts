@@ -6,7 +6,7 @@ import { isAgentEnabled } from '#services/agent/configuration.ts'
 import { startAgent } from '#services/agent/service.ts'
 import { startControlPlane } from '#services/control-plane/service.ts'
 import { startConfiguredJudge } from '#services/evaluator/judge-service.ts'
-import { startEvaluator } from '#services/evaluator/service.ts'
+import { startMatching } from '#services/evaluator/match-service.ts'
 import { startGuard } from '#services/guard/service.ts'
 import { startCalendars } from '#services/ingest/calendar-service.ts'
 import { registerIngest } from '#services/ingest/service.ts'
@@ -24,7 +24,7 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
   const calendars = await startCalendars(app, platform)
   const dispatcher = await startMailboxDispatcher(app, platform, stepWorld('mailbox-dispatcher'))
   const guard = await startGuard(platform, stepWorld('guard'))
-  const evaluator = await startEvaluator({ ...platform, ...stepWorld('evaluator') })
+  const matching = await startMatching({ ...platform, ...stepWorld('evaluator') })
   const judge = await startConfiguredJudge(platform, stepWorld('evaluator'))
   const scheduler = await startScheduler(platform, stepWorld('scheduler'))
   const poller = await startMcpPoller(platform, stepWorld('mcp-poller'))
@@ -37,7 +37,7 @@ export async function startAllServices({ platform, app, stepWorld }: Process): P
     ...calendars,
     ...dispatcher,
     ...guard,
-    evaluator,
+    matching,
     ...judge,
     ...scheduler,
     ...poller,

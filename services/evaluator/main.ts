@@ -1,9 +1,9 @@
 /** Matching and judging as a process of its own; replicas share the partitions of their topics. */
 import { runProcess } from '#kernel/host/run-process.ts'
 import { startConfiguredJudge } from './judge-service.ts'
-import { startEvaluator } from './service.ts'
+import { startMatching } from './match-service.ts'
 
 await runProcess('evaluator', async ({ platform, stepWorld }) => [
-  await startEvaluator({ ...platform, ...stepWorld('evaluator') }),
+  await startMatching({ ...platform, ...stepWorld('evaluator') }),
   ...(await startConfiguredJudge(platform, stepWorld('evaluator'))),
 ])

@@ -24,7 +24,7 @@ import { readIngressEnds } from '#services/control-plane/ingress-ends.ts'
 import { createRegistryStep } from '#services/control-plane/registry/registry-step.ts'
 import type { JudgeSettings } from '#services/evaluator/judge/judge-settings.ts'
 import { startJudge } from '#services/evaluator/judge-service.ts'
-import { startEvaluator } from '#services/evaluator/service.ts'
+import { startMatching } from '#services/evaluator/match-service.ts'
 import { createGuardStep } from '#services/guard/guard-step.ts'
 import { acceptEvents } from '#services/ingest/accept-events.ts'
 import { mapWebhook } from '#services/ingest/webhooks/mapping.ts'
@@ -145,7 +145,7 @@ export async function startServices(
     await runStep(createGuardStep({ directory, codec }), world('guard'))
   }
   if (roles.includes('evaluator')) {
-    await startEvaluator({ ...world('evaluator'), codec, tables })
+    await startMatching({ ...world('evaluator'), codec, tables })
   }
   if (roles.includes('judge') && outside.judge) {
     await startJudge({ ...world('evaluator'), codec, directory }, outside.judge)

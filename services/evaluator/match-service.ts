@@ -1,5 +1,4 @@
-/** Wiring of the evaluator: the step `match` over live tables. */
-
+/** Wiring of matching: the step `match` over live tables. */
 import { toCloudEvent } from '#kernel/domain/event-record.ts'
 import type { Subscription } from '#kernel/domain/subscription.ts'
 import { createEventReader } from '#kernel/host/event-reader.ts'
@@ -13,7 +12,7 @@ import type { EventRecord } from '#schemas/generated/records.ts'
 import { extTenant, INGRESS_TOPICS } from '#topologies/topics.ts'
 import { createMatcher } from './match-step.ts'
 
-export interface EvaluatorWorld extends StepWorld {
+export interface MatchingWorld extends StepWorld {
   codec: RecordCodec
   tables: LiveTables
   /** Decodes a producer's Avro value by its registry id; absent without a registry. */
@@ -21,7 +20,7 @@ export interface EvaluatorWorld extends StepWorld {
 }
 
 /** Starts matching; resolves once subscribed. */
-export async function startEvaluator(world: EvaluatorWorld): Promise<RunningStep> {
+export async function startMatching(world: MatchingWorld): Promise<RunningStep> {
   const { tables, clock } = world
   const reader = createEventReader(world)
   const matcher = createMatcher()

@@ -48,6 +48,7 @@ describe('the console page', { skip, concurrency: false }, () => {
   it('shows the next activations in both zones, the rule in words, and tries one', () =>
     visit('en-GB', showsWhatComes))
   it('shows when an instant was due, and what its run did', () => visit('en-GB', showsARun))
+  it('tells once what was said again, and marks all of it as seen', () => visit('en-GB', tellsOnce))
   it('shows how planes and services are', () => visit('en-GB', showsTheSystem))
   it('lets a person answer what a run asks', () => visit('en-GB', answersAQuestion))
   it('lets a person take a match that the judge is not sure of', () => visit('en-GB', takesAMatch))
@@ -207,6 +208,40 @@ async function showsARun(page: Page): Promise<void> {
   const text = await textOf(way)
   assert.match(text, /Was due.*Missed before it0/s)
   assert.match(text, /Stopped becauseit answered.*Tool calls2.*12 tokens in, 3 tokens out/s)
+}
+
+async function tellsOnce(page: Page): Promise<void> {
+  const type = 'com.shop.spike'
+  const { id } = await api.ok<{ id: string }>('POST', '/v1/subscriptions', {
+    ...{ name: 'spikes', agent: 'support', instruction: 'Look.', on: { types: [type] } },
+    limits: { storm: { windowMs: 60_000, max: 1 } },
+  })
+  const storm = async (name: string) => {
+    for (const n of [1, 2])
+      await api.publish({ source: '/shop', id: `${name}-${n}`, type, data: {} })
+    await api.decision(id, `${name}-2`, 'storm')
+    await eventually('the suspension', async () => {
+      const { state } = await api.subscription(id)
+      return state.operation === 'suspended' ? { state } : state
+    })
+  }
+  await storm('first')
+  await api.ok('POST', `/v1/subscriptions/${id}/resume`, { reason: 'again' })
+  await storm('second')
+  const rows = page.locator('#notices > li', { hasText: 'spikes: ' })
+  await rows.getByText('came 2 times').waitFor(WITHIN)
+  assert.equal(await rows.count(), 1)
+  await rows.getByRole('button', { name: 'Mark as seen' }).click()
+  await rows.getByText('seen', { exact: true }).waitFor(WITHIN)
+  const { items } = await api.ok<{ items: { subscription: string; ackAt?: string }[] }>(
+    'GET',
+    '/v1/notices?limit=200',
+  )
+  const own = items.filter(({ subscription }) => subscription === id)
+  assert.deepEqual(
+    own.map(({ ackAt }) => ackAt !== undefined),
+    [true, true],
+  )
 }
 
 async function answersAQuestion(page: Page): Promise<void> {

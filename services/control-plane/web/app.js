@@ -68,7 +68,7 @@ function onEvent(name, item) {
     addLine(item, { isNew: true })
     announce(`${item.event.type} ${words.fates[item.fate] ?? item.fate}`)
   }
-  if (name === 'notice') loadNotices().catch(showError)
+  if (name === 'notice') noticesSoon()
   refreshSoon()
   scheduleSoon()
 }
@@ -93,6 +93,11 @@ function soon(ms, work) {
 /** Panels change with what happens; once in two seconds is often enough. */
 const refreshSoon = soon(2000, () => {
   if (access.key !== '') loadPanels().catch(showError)
+})
+
+/** Many may come at once. */
+const noticesSoon = soon(500, () => {
+  if (access.key !== '') loadNotices().catch(showError)
 })
 
 /** What comes changes seldom, and is much to read. */

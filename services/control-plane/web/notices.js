@@ -1,28 +1,38 @@
-/** Notices, each marked as seen by whoever looked. */
+/** Notices, newest first; those that say the same are one, marked as seen together. */
 import { ask, post } from '../../kernel/web/call.js'
 import { $, el, timeOf } from '../../kernel/web/dom.js'
 import { inWords, words } from './words.js'
 
-const LIMIT_MAX = 200
-/** How many are shown: the newest few until somebody asks for more. */
-let limit = 10
+const READ_MAX = 200
+const SHOWN_MAX = 10
+
+/** The newest few, until somebody asks for more. */
+let isWhole = false
 
 export async function loadNotices() {
-  const { items, next } = await ask('/v1/notices', { limit: `${limit}` })
-  $('notices').replaceChildren(...items.map(noticeOf))
+  const { items } = await ask('/v1/notices', { limit: `${READ_MAX}` })
+  const alike = [...Map.groupBy(items, saidBy).values()]
+  const shown = isWhole ? alike : alike.slice(0, SHOWN_MAX)
+  $('notices').replaceChildren(...shown.map(noticeOf))
   $('notices-empty').hidden = items.length > 0
-  $('more-notices').hidden = next === null || limit === LIMIT_MAX
+  $('more-notices').hidden = shown.length === alike.length
 }
 
 export function moreNotices() {
-  limit = LIMIT_MAX
+  isWhole = true
   return loadNotices()
 }
 
-function noticeOf({ id, kind, severity, text, at, ackAt }) {
+const saidBy = ({ kind, severity, subscription, agent, text }) =>
+  JSON.stringify([kind, severity, subscription, agent, text])
+
+/** `alike` are newest first. */
+function noticeOf(alike) {
+  const [{ kind, severity, text, at }] = alike
+  const unseen = alike.filter(({ ackAt }) => !ackAt)
   const acknowledge = async () => {
     try {
-      await post(`/v1/notices/${encodeURIComponent(id)}/ack`)
+      for (const { id } of unseen) await post(`/v1/notices/${encodeURIComponent(id)}/ack`)
       await loadNotices()
     } catch (error) {
       status.textContent = ` ${error.message}`
@@ -38,8 +48,9 @@ function noticeOf({ id, kind, severity, text, at, ackAt }) {
     el('b', {}, inWords('notices', kind)),
     `: ${text} `,
     timeOf(at),
+    alike.length > 1 ? words.cameTimes(alike.length) : '',
     ' ',
-    ackAt
+    unseen.length === 0
       ? el('span', { class: 'quiet' }, words.seen)
       : el('button', { type: 'button', click: acknowledge }, words.markSeen),
     status,

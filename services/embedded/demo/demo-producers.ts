@@ -16,6 +16,9 @@ export interface DemoWorld {
 /** Ms between two rounds of the demo's story after the first. */
 const ROUND_EVERY_MS = 30_000
 
+/** A storm suspends its subscription and tells a person: one in each round would bury the rest. */
+const STORM_EVERY_ROUNDS = 10
+
 /** Tells the story once, then again at every round until the signal aborts. */
 export async function runDemoProducers(world: DemoWorld): Promise<void> {
   for (let round = 1; !world.signal.aborted; round++) {
@@ -46,17 +49,22 @@ async function tellStory(world: DemoWorld, run: string, round: number): Promise<
   await client.publish({ ...plan, id: `${run}-plan-a`, dedupkey: `${run}-same`, data: {} })
   await client.publish({ ...plan, id: `${run}-plan-b`, dedupkey: `${run}-same`, data: {} })
   await delay(500, undefined, { signal })
-  await resumeSensor(client)
-  const spike = { source: '/plant/7', type: 'com.plant.sensor.spike' }
-  for (let n = 1; n <= 8; n++) {
-    await client.publish({ ...spike, id: `${run}-spike-${n}`, data: { celsius: 80 + n } })
-  }
+  if (round % STORM_EVERY_ROUNDS === 1) await storm(client, run)
   // By now the folder is observed: what was there before is nothing new.
   await delay(3000, undefined, { signal })
   writeTicket(tickets, run, round)
 }
 
-/** The storm of the last round suspended it; a person would resume it, here the demo does. */
+/** More spikes than the subscription allows; it stays suspended, for a person to see and resume. */
+async function storm(client: Client, run: string): Promise<void> {
+  await resumeSensor(client)
+  const spike = { source: '/plant/7', type: 'com.plant.sensor.spike' }
+  for (let n = 1; n <= 8; n++) {
+    await client.publish({ ...spike, id: `${run}-spike-${n}`, data: { celsius: 80 + n } })
+  }
+}
+
+/** The last storm suspended it; a person would resume it, here the demo does. */
 async function resumeSensor(client: Client): Promise<void> {
   for await (const { id, name, state } of client.subscriptions.list.items({ state: 'suspended' })) {
     if (name === 'chatty-sensor' && state.operation === 'suspended') {

@@ -11,6 +11,10 @@ import { type HostProcess, startHost } from '#test/support/host-process.ts'
 
 const FIVE =
   'Dame acceso a soporte@example.com con rol admin en Notion, GitHub, Jira, Figma y Slack'
+const EXAMPLES = [
+  ['en-GB', 'Create a ticket "VPN is down" with priority high'],
+  ['es-ES', 'Crea un ticket "La VPN no funciona" con prioridad alta'],
+] as const
 const DELAY_MS = 2500
 const WITHIN = { timeout: 20_000 }
 
@@ -31,17 +35,7 @@ describe('the chat page', { skip }, () => {
     await host?.stop()
   })
 
-  const open = async (locale: string) => {
-    const context = await browser.newContext({ locale })
-    const page = await context.newPage()
-    const problems: string[] = []
-    page.on('console', message => {
-      if (message.type() === 'error') problems.push(message.text())
-    })
-    page.on('pageerror', error => problems.push(String(error)))
-    await page.goto(`${host.url}/chat#key=${host.key}`)
-    return { page, problems, chat: chatOf(page, locale) }
-  }
+  const open = (locale: string) => openChat(browser, host, locale)
 
   it('shows the five observations of the guide, in Spanish', async () => {
     const { page, problems, chat } = await open('es-ES')
@@ -81,6 +75,15 @@ describe('the chat page', { skip }, () => {
     await page.context().close()
   })
 
+  for (const [locale, example] of EXAMPLES) {
+    it(`offers what an empty conversation can begin with, in ${locale}`, async () => {
+      const { page, problems, chat } = await open(locale)
+      await takesAnExample(page, chat, example)
+      assert.deepEqual(problems, [])
+      await page.context().close()
+    })
+  }
+
   it('works in English, tells failures, and shows the same after a reload', async () => {
     const { page, problems, chat } = await open('en-GB')
     await chat.say('Give fail@example.com access to Jira with the role viewer')
@@ -95,6 +98,36 @@ describe('the chat page', { skip }, () => {
   })
 })
 
+/** The page, and what its browser complained about. */
+async function openChat(browser: Browser, host: HostProcess, locale: string) {
+  const context = await browser.newContext({ locale })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  page.on('pageerror', error => problems.push(String(error)))
+  await page.goto(`${host.url}/chat#key=${host.key}`)
+  return { page, problems, chat: chatOf(page, locale) }
+}
+
+async function takesAnExample(
+  page: Page,
+  chat: ReturnType<typeof chatOf>,
+  example: string,
+): Promise<void> {
+  const offered = page.locator('#examples button')
+  await offered.first().waitFor(WITHIN)
+  assert.equal(await offered.count(), 3)
+  await page.getByRole('button', { name: example }).click()
+  assert.equal(await chat.box.inputValue(), example)
+  assert.equal(await chat.user.count(), 0, 'nothing is sent by itself')
+  await chat.box.press('Enter')
+  await chat.assistant.first().waitFor(WITHIN)
+  await chat.operations.filter({ hasText: 'VPN' }).first().waitFor(WITHIN)
+  assert.equal(await offered.first().isVisible(), false)
+}
+
 async function textOf(place: Locator): Promise<string> {
   return (await place.textContent()) ?? ''
 }
@@ -105,6 +138,7 @@ function chatOf(page: Page, locale: string) {
   const panel = page.getByRole('complementary', { name: isSpanish ? 'Operaciones' : 'Operations' })
   const box = page.getByRole('textbox', { name: isSpanish ? 'Mensaje' : 'Message' })
   return {
+    box,
     user: log.locator('article[data-role="user"]'),
     assistant: log.locator('article[data-role="assistant"]'),
     operations: panel.getByRole('listitem'),

@@ -21,6 +21,7 @@ function show(view) {
   const waiting = state.pending.map(({ text }) => ({ role: 'user', text, isPending: true }))
   const messages = [...view.messages, ...waiting]
   showMessages(messages)
+  $('examples').hidden = messages.length > 0
   const last = messages.at(-1)
   if (last?.role === 'assistant' && last.messageId === state.drafted) showDraft(null)
   $('busy').textContent = messages.at(-1)?.role === 'user' ? words.thinking : ''
@@ -111,6 +112,15 @@ function onSay(event) {
   })
 }
 
+/** What an empty conversation can begin with: it is put in the box, for a person to change or send. */
+function exampleOf(text) {
+  const take = () => {
+    $('message').value = text
+    $('message').focus()
+  }
+  return el('li', {}, el('button', { type: 'button', click: take }, text))
+}
+
 // --- The live stream
 
 function onOpen() {
@@ -137,6 +147,7 @@ function openSession(session) {
   state.view = null
   sessionStorage.setItem(SESSION, session)
   $('log').replaceChildren()
+  $('examples').hidden = true
   showDraft(null)
   state.stop = new AbortController()
   const path = `/v1/agent/sessions/${encodeURIComponent(session)}/stream`
@@ -187,6 +198,7 @@ const sessionInAddress = () => addressed().session
 
 function start() {
   translate(words)
+  $('example-list').replaceChildren(...Object.values(words.examples).map(exampleOf))
   $('sign-in').addEventListener('submit', event => {
     event.preventDefault()
     const key = $('key').value.trim()

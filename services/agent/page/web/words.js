@@ -25,6 +25,12 @@ export const WORDS = {
     trace: 'see the trace of ',
     woken: 'woken',
     attempt: 'attempt ',
+    tryThese: 'Try one of these, or write your own:',
+    examples: {
+      access: 'Give ana@example.com access to Notion and GitHub with the role editor',
+      ticket: 'Create a ticket "VPN is down" with priority high',
+      question: 'What is a webhook?',
+    },
     states: {
       accepted: 'accepted',
       running: 'running',
@@ -65,6 +71,12 @@ export const WORDS = {
     trace: 'ver la traza de ',
     woken: 'despertada',
     attempt: 'intento ',
+    tryThese: 'Prueba con una de estas, o escribe la tuya:',
+    examples: {
+      access: 'Dale acceso a ana@example.com a Notion y GitHub con rol editor',
+      ticket: 'Crea un ticket "La VPN no funciona" con prioridad alta',
+      question: '¿Qué es un webhook?',
+    },
     states: {
       accepted: 'aceptada',
       running: 'en marcha',

@@ -20,14 +20,31 @@ export function signatureOf({ headers }: LogRecord): FenceSignature | undefined 
   return { tenant, incarnation, epoch: Number(epoch), seq: Number(seq), owner }
 }
 
+/** Knows records that come after what was committed later; topics have an order each. */
+export interface SignatureOrder {
+  /** Takes a record in the order of the log. Does it come late? */
+  isLate(record: LogRecord, signed: FenceSignature): boolean
+}
+
+/** An order that has seen nothing. */
+export function createSignatureOrder(): SignatureOrder {
+  const newest = new Map<string, FenceSignature>()
+  return {
+    isLate({ topic, partition }, signed) {
+      const place = `${topic}/${partition}/${signed.tenant}`
+      const before = newest.get(place)
+      if (before && isSignedBefore(signed, before)) return true
+      newest.set(place, signed)
+      return false
+    },
+  }
+}
+
 /**
  * Was it committed before the other one of its tenant and partition? A request that was given up
  * may reach the log after what the same owner wrote since, so the epoch alone does not tell.
  */
-export function isSignedBefore(
-  signed: Pick<FenceSignature, 'epoch' | 'seq'>,
-  other: Pick<FenceSignature, 'epoch' | 'seq'>,
-): boolean {
+function isSignedBefore(signed: FenceSignature, other: FenceSignature): boolean {
   return signed.epoch < other.epoch || (signed.epoch === other.epoch && signed.seq < other.seq)
 }
 

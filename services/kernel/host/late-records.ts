@@ -7,7 +7,7 @@
  * - A late record stays noted until the newest one was appended after it.
  */
 import type { LogRecord } from '#kernel/ports/event-log.ts'
-import { type FenceSignature, isSignedBefore, isSignedBy, signatureOf } from './fence-signature.ts'
+import { createSignatureOrder, isSignedBy, signatureOf } from './fence-signature.ts'
 import type { PartitionOwner } from './partition-owner.ts'
 import type { LoggedFence } from './rebuild.ts'
 import type { Step } from './step.ts'
@@ -23,8 +23,7 @@ export interface LateRecords {
 
 export function createLateRecords<T>(step: Step<T>): LateRecords {
   const noted = new WeakMap<PartitionOwner, Map<string, Set<string>>>()
-  /** The newest signature heard, by topic, partition and tenant. */
-  const newest = new Map<string, FenceSignature>()
+  const order = createSignatureOrder()
   const note = (owner: PartitionOwner, tenant: string, key: string) => {
     const tenants = noted.get(owner) ?? new Map<string, Set<string>>()
     noted.set(owner, tenants)
@@ -35,11 +34,7 @@ export function createLateRecords<T>(step: Step<T>): LateRecords {
       const signed = signatureOf(record)
       if (!signed || !record.key || !isSignedBy(signed, step.name, record.partition)) return
       const { tenant, epoch } = signed
-      const place = `${record.topic}/${record.partition}/${tenant}`
-      const before = newest.get(place)
-      const isLate = before !== undefined && isSignedBefore(signed, before)
-      if (!isLate) newest.set(place, signed)
-      if (isLate || epoch < owner.epochOf(tenant)) {
+      if (order.isLate(record, signed) || epoch < owner.epochOf(tenant)) {
         note(owner, tenant, Buffer.from(record.key).toString())
       }
     },

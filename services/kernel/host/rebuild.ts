@@ -4,7 +4,12 @@ import { stringifyLossless } from '#kernel/domain/lossless-json.ts'
 import { readable } from '#kernel/domain/readable.ts'
 import type { FollowOptions, LogRecord } from '#kernel/ports/event-log.ts'
 import type { Fence } from '#kernel/ports/state-store.ts'
-import { type FenceSignature, isSignedBefore, isSignedBy, signatureOf } from './fence-signature.ts'
+import {
+  createSignatureOrder,
+  type FenceSignature,
+  isSignedBy,
+  signatureOf,
+} from './fence-signature.ts'
 import { decodeOutbox } from './outbox.ts'
 import { type Restored, reassertTopicsOf, type Step } from './step.ts'
 import type { StepWorld } from './step-world.ts'
@@ -43,7 +48,7 @@ export async function readJournalTail<T>(
   const newest = new Map<string, LoggedFence>()
   const topics = [...new Set([step.journal, ...(step.rebuild?.sources ?? []).map(s => s.topic)])]
   const compacted = new Set(reassertTopicsOf(step))
-  const highest = new Map<string, FenceSignature>()
+  const order = createSignatureOrder()
   await readOnce(world.log, {
     topics,
     partitions,
@@ -53,7 +58,10 @@ export async function readJournalTail<T>(
         const signed = signatureOf(record)
         if (!signed || !isSignedBy(signed, step.name, record.partition)) continue
         const logged = noteSignature(newest, record, signed)
-        if (compacted.has(record.topic)) noteOrder(highest, logged, { record, signed })
+        if (!record.key || !compacted.has(record.topic)) continue
+        const key = Buffer.from(record.key).toString()
+        if (order.isLate(record, signed)) logged.overtaken.add(key)
+        else logged.overtaken.delete(key)
       }
     },
   })
@@ -73,24 +81,6 @@ function noteSignature(
   if (at >= entry.at) Object.assign(entry, { last: incarnation, at })
   newest.set(id, entry)
   return entry
-}
-
-/** Topics are read apart from each other, so each has an order of its own. */
-function noteOrder(
-  highest: Map<string, FenceSignature>,
-  { overtaken }: LoggedFence,
-  { record, signed }: { record: LogRecord; signed: FenceSignature },
-): void {
-  if (!record.key) return
-  const key = Buffer.from(record.key).toString()
-  const place = `${record.topic}/${record.partition}/${signed.tenant}`
-  const before = highest.get(place)
-  if (before && isSignedBefore(signed, before)) {
-    overtaken.add(key)
-    return
-  }
-  highest.set(place, signed)
-  overtaken.delete(key)
 }
 
 /**

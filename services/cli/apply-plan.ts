@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isClientError } from '#services/client/client-error.ts'
 import type { Client } from '#services/client/create-client.ts'
+import type { NamedObjects } from '#services/client/object-calls.ts'
 import { HIDDEN_SECRET, type Manifest } from './manifest.ts'
 
 export interface PlannedChange {
@@ -27,18 +28,19 @@ export async function planObjects(client: Client, manifest: Manifest): Promise<P
     const apply = () => client.policy.put(policy)
     add({ kind: 'policy', name: 'policy', apply }, () => client.policy.get(), policy)
   }
-  for (const { name, spec } of agents) {
-    const apply = () => client.agents.put(name, spec)
-    add({ kind: 'agent', name, apply }, () => client.agents.get(name), spec)
+  const addNamed = <Input extends object>(
+    kind: PlannedChange['kind'],
+    objects: Pick<NamedObjects<Input>, 'get' | 'put'>,
+    wanted: readonly { name: string; spec: Input }[],
+  ) => {
+    for (const { name, spec } of wanted) {
+      const apply = () => objects.put(name, spec)
+      add({ kind, name, apply }, () => objects.get(name), spec)
+    }
   }
-  for (const { name, spec } of sources) {
-    const apply = () => client.sources.put(name, spec)
-    add({ kind: 'source', name, apply }, () => client.sources.get(name), spec)
-  }
-  for (const { name, spec } of connectors) {
-    const apply = () => client.connectors.put(name, spec)
-    add({ kind: 'connector', name, apply }, () => client.connectors.get(name), spec)
-  }
+  addNamed('agent', client.agents, agents)
+  addNamed('source', client.sources, sources)
+  addNamed('connector', client.connectors, connectors)
   const planned: PlannedChange[] = []
   for (const [at, plan] of plans.entries()) {
     const current = await existing(reads[at]!)

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import type { Subscription, SubscriptionInput } from '#services/client/api.ts'
 import type { Client } from '#services/client/create-client.ts'
+import type { NamedObjects } from '#services/client/object-calls.ts'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 
@@ -47,15 +48,20 @@ export const exportObjects: Command = {
 
 async function objectDocuments(client: Client): Promise<object[]> {
   const policy = await client.policy.get()
-  const agents = await Array.fromAsync(client.agents.list.items())
-  const sources = await Array.fromAsync(client.sources.list.items())
-  const connectors = await Array.fromAsync(client.connectors.list.items())
   return [
     { kind: 'Policy', spec: written(policy) },
-    ...agents.map(agent => ({ kind: 'Agent', name: agent.id, spec: written(agent) })),
-    ...sources.map(source => ({ kind: 'Source', name: source.id, spec: written(source) })),
-    ...connectors.map(each => ({ kind: 'Connector', name: each.id, spec: written(each) })),
+    ...(await namedDocuments('Agent', client.agents)),
+    ...(await namedDocuments('Source', client.sources)),
+    ...(await namedDocuments('Connector', client.connectors)),
   ]
+}
+
+async function namedDocuments<Input extends object>(
+  kind: string,
+  { list }: Pick<NamedObjects<Input>, 'list'>,
+): Promise<object[]> {
+  const objects = await Array.fromAsync(list.items())
+  return objects.map(object => ({ kind, name: object.id, spec: written(object) }))
 }
 
 async function subscriptionDocuments(client: Client, managedBy?: string): Promise<object[]> {

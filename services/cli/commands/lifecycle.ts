@@ -22,7 +22,7 @@ export const pause: Command = {
     const { args, flags, client } = context
     const until = instantOf(flags.text('until'))
     const why = flags.required('reason')
-    return shown(context, args, id => client().subscriptions.pause(id, why, until))
+    return changeAndShow(context, args, id => client().subscriptions.pause(id, why, until))
   },
 }
 
@@ -32,7 +32,9 @@ export const resume: Command = {
   options: { reason },
   async run(context) {
     const { args, flags, client } = context
-    return shown(context, args, id => client().subscriptions.resume(id, flags.text('reason')))
+    return changeAndShow(context, args, id =>
+      client().subscriptions.resume(id, flags.text('reason')),
+    )
   },
 }
 
@@ -42,7 +44,9 @@ export const approve: Command = {
   options: { reason },
   async run(context) {
     const { args, flags, client } = context
-    return shown(context, args, id => client().subscriptions.approve(id, flags.text('reason')))
+    return changeAndShow(context, args, id =>
+      client().subscriptions.approve(id, flags.text('reason')),
+    )
   },
 }
 
@@ -53,11 +57,11 @@ export const reject: Command = {
   async run(context) {
     const { args, flags, client } = context
     const why = flags.required('reason')
-    return shown(context, args, id => client().subscriptions.reject(id, why))
+    return changeAndShow(context, args, id => client().subscriptions.reject(id, why))
   },
 }
 
-async function shown(
+async function changeAndShow(
   { client, output }: CommandContext,
   [given = '']: readonly string[],
   change: (id: string) => Promise<Subscription>,

@@ -49,10 +49,17 @@ function leavesNothing(kind: BackboneKind, skip: string | false = false): void {
       const limits = { cooldownMs: 3_600_000, cooldownRule: 'drop' } as const
       const { id } = await s.subscribe(limits, { condition: CONDITION })
       for (const text of TEXTS) await s.send({ data: { text } })
-      await eventually('all fates', async () => {
+      const fates = await eventually('all fates', async () => {
         const made = await s.api.decisions({ subscription: id })
         const final = made.filter(({ fate }) => fate !== 'held')
         return final.length === TEXTS.length ? final : `${final.length} fates`
+      })
+      const delivered = fates.filter(({ fate }) => fate === 'delivered')
+      // A fate is known before its message is in the mailbox, and two readings may fall between.
+      await eventually('all messages', async () => {
+        type Messages = { items: object[] }
+        const { items } = await s.api.ok<Messages>('GET', `/v1/mailboxes/${s.agent}/messages`)
+        return items.length === delivered.length ? items : `${items.length} messages`
       })
       const before = await atRest(host)
       await tryEverything(s, id)
